@@ -1,4 +1,4 @@
-"""Runs compiled code and loads compiled libraries; knows nothing of the compiler."""
+"""The runtime, which runs compiled code and loads compiled libraries without the compiler."""
 
 from tvmlite.runtime.call.compiled import CompiledFunction
 from tvmlite.runtime.library.library import Library

@@ -1,6 +1,6 @@
-"""C sources that are part of the runtime, and the LLVM IR made from them for machines without a C compiler.
+"""C sources of the runtime, and the LLVM IR generated from them for machines without a C compiler.
 
-Making the IR again (``generate``) is a developer's step, with ziglang's clang.
+Generating the IR again (``generate``) is a task of developers, with ziglang's clang.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from pathlib import Path
 from tvmlite.machine.triple import Triple
 
 ARCHITECTURES = ("x86_64", "aarch64")
-"""Those that there is LLVM IR for, on Linux."""
+"""The architectures for which there is LLVM IR, for Linux."""
 
 
 @dataclass(frozen=True)
 class CText:
-    """The C99 source ``path``, and beside it ``NAME_ARCHITECTURE.ll``.
+    """The C99 source ``path``, and the files ``NAME_ARCHITECTURE.ll`` in the same folder.
 
-    ``made_by`` is the module that makes those again, ``optimize`` the compiler's option for them.
+    ``made_by`` is the module that generates these files, ``optimize`` the compiler option for them.
     """
 
     path: Path
@@ -33,12 +33,12 @@ class CText:
 
     @cached_property
     def source(self) -> str:
-        """The text in C: the one truth."""
+        """The text of the C source, from which all else is generated."""
         return self.path.read_text(encoding="utf-8")
 
     @property
     def source_hash(self) -> str:
-        """The hash of the source, which each ``.ll`` file carries in its first line."""
+        """The hash of the source, which is in the first line of each ``.ll`` file."""
         return hashlib.sha256(self.source.encode()).hexdigest()
 
     def has_llvm_ir(self, triple: str) -> bool:
@@ -47,14 +47,14 @@ class CText:
         return machine.architecture in ARCHITECTURES and machine.system == "linux"
 
     def llvm_ir(self, triple: str) -> str:
-        """The LLVM IR text for a Linux ``triple`` that it is there for."""
+        """The LLVM IR text for a ``triple`` for which ``has_llvm_ir`` holds."""
         return self._ll(Triple.parse(triple).architecture).read_text(encoding="utf-8")
 
     def _ll(self, architecture: str) -> Path:
         return self.path.with_name(f"{self.path.stem}_{architecture}.ll")
 
     def generate(self, architecture: str) -> str:
-        """The text of the ``.ll`` file, made from the C source."""
+        """The text of the ``.ll`` file, generated from the C source."""
         command = [sys.executable, "-m", "ziglang", "cc", "-S", "-emit-llvm", self.optimize, "-g0"]
         command += ["-std=c99", "-fPIC", "-fomit-frame-pointer", "-target", f"{architecture}-linux-gnu"]
         with tempfile.TemporaryDirectory() as folder:

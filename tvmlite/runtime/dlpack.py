@@ -1,4 +1,4 @@
-"""Arrays in and out by DLPack without a copy, bfloat16 included, which numpy's own DLPack lacks."""
+"""Import and export of arrays by DLPack without a copy, including bfloat16, which numpy's DLPack lacks."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _CODES = {
     for name in names
 }
 _CODES |= {
-    name: (code, 8)  # those that DLPack does not pack
+    name: (code, 8)  # dtypes of one byte, which DLPack does not pack
     for code, name in (
         (10, "float8_e4m3fn"),
         (11, "float8_e4m3fnuz"),
@@ -49,9 +49,9 @@ _DTYPES = {code: name for name, code in _CODES.items()}
 
 
 def take(source: Any) -> np.ndarray:
-    """The memory of ``source``, an object with ``__dlpack__``, as an array; writable.
+    """A writable array that shares the memory of ``source``, an object with ``__dlpack__``.
 
-    What is not in main memory, or of a dtype that is not ours, is an InputError.
+    Raises InputError if it is not in main memory, or has a dtype that tvmlite lacks.
     """
     kind = type(source).__name__
     try:
@@ -111,7 +111,7 @@ def _strides(tensor: Any, shape: tuple[int, ...]) -> tuple[int, ...]:
 
 
 class _Owner:
-    """Keeps taken memory alive, and gives it back to its maker in the end."""
+    """Keeps imported memory alive, and calls its deleter at the end."""
 
     __array_interface__: dict[str, Any]
 
@@ -124,12 +124,12 @@ class _Owner:
 
 
 def code_of(dtype: str) -> tuple[int, int]:
-    """DLPack's code of ``dtype`` and its bits; what DLPack packs is here a byte an element, its bits."""
+    """DLPack's code of ``dtype`` and its bits; dtypes that DLPack packs are uint8, one element per byte."""
     return _CODES.get(dtype, (_UINT, 8))
 
 
 def give(array: np.ndarray) -> Any:
-    """A ``dltensor`` capsule over ``array``'s memory, which it keeps alive."""
+    """A ``dltensor`` capsule that shares the memory of ``array`` and keeps it alive."""
     name = dtypes.check(array.dtype)
     if name not in _CODES:
         raise InputError(f"an array of {name} cannot be given by DLPack, which packs its elements")
@@ -150,7 +150,7 @@ def give(array: np.ndarray) -> Any:
 
 
 _given: dict[int, tuple[Any, ...]] = {}
-"""What is lent, by the address of its DLManagedTensor."""
+"""The exported arrays by the address of their DLManagedTensor."""
 
 
 @_ffi.callback("void(DLManagedTensor *)")
@@ -160,7 +160,7 @@ def _release(managed: Any) -> None:
 
 @ctypes.CFUNCTYPE(None, ctypes.c_void_p)
 def _destroy(capsule: int) -> None:
-    if _is_valid(capsule, b"dltensor"):  # else it was taken, and who took it calls the deleter
+    if _is_valid(capsule, b"dltensor"):  # else it was consumed, and the consumer calls the deleter
         _given.pop(_get_pointer(capsule, b"dltensor"), None)
 
 

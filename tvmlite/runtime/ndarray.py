@@ -1,4 +1,4 @@
-"""Arrays under TVM's names: numpy arrays that also answer to ``numpy()``, ``copyto`` and ``device``."""
+"""Arrays with TVM's API: numpy arrays that also have ``numpy()``, ``copyto``, ``device`` and others."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _CPUS = ("cpu", "llvm", "c", "native")
 
 @dataclass(frozen=True)
 class Device:
-    """This machine's processors, of which there is one: ``index`` is TVM's, and only shown."""
+    """The only device, this machine's CPU; ``index`` exists for compatibility with TVM and is only shown."""
 
     index: int = 0
     exist: bool = True
@@ -29,24 +29,24 @@ class Device:
 
     @property
     def device_id(self) -> int:
-        """Its ``index``, by DLPack's name."""
+        """The ``index``, under DLPack's name."""
         return self.index
 
     def sync(self) -> None:
-        """Nothing: a call returns when it is done."""
+        """Do nothing, as all calls are synchronous."""
 
     def __str__(self) -> str:
         return f"cpu({self.index})"
 
 
 def cpu(index: int = 0) -> Device:
-    """The processors of this machine."""
+    """The CPU of this machine."""
     return Device(arguments.whole("cpu: index", index, TargetError, least=0))
 
 
 def device(kind: Any, index: int = 0) -> Device:
-    """The device of a target's ``kind`` (``"llvm"``, ``"cpu"``, ``"c"``, or a whole target); a TargetError
-    for anything that is no CPU."""
+    """The device of a target's ``kind`` (``"llvm"``, ``"cpu"``, ``"c"``, or a whole target); TargetError
+    if it is not a CPU."""
     words = str(kind).split() if isinstance(kind, str) or hasattr(kind, "kind") else []
     if not words or words[0] not in _CPUS:
         given = arguments.shown(str(kind) if words else kind)
@@ -64,26 +64,26 @@ class NDArray(np.ndarray):
 
     @property
     def device(self) -> Device:  # type: ignore[override]
-        """The processor, in whose memory every array is."""
+        """The CPU, as every array is in main memory."""
         return Device()
 
     @property
     def is_view(self) -> bool:
-        """Whether its memory may be given back while it is in use: never."""
+        """Whether the array does not own its memory; always False."""
         return False
 
     def numpy(self) -> np.ndarray:
-        """The same memory as a plain numpy array."""
+        """A plain numpy array that shares the memory."""
         return self.view(np.ndarray)
 
     asnumpy = numpy
 
     def same_as(self, other: object) -> bool:
-        """Whether ``other`` is this very array."""
+        """Whether ``other`` is the same object."""
         return self is other
 
     def copyfrom(self, source: Any) -> NDArray:
-        """Take the elements of ``source``, of this shape; an InputError for another."""
+        """Copy the elements of ``source``, which must have this shape, else InputError is raised."""
         given = of_numbers("copyfrom", source, self.dtype)
         if given.shape != self.shape:
             raise InputError(f"copyfrom: {given.shape} given, expected {self.shape}")
@@ -91,7 +91,7 @@ class NDArray(np.ndarray):
         return self
 
     def copyto(self, target: Any) -> Any:
-        """Give the elements to the array ``target``, of this shape, or to a new one on a device."""
+        """Copy the elements to ``target``, an array of this shape, or, for a device, to a new array."""
         if isinstance(target, Device):
             return array(self, target)
         if not isinstance(target, np.ndarray) or target.shape != self.shape:
@@ -102,18 +102,18 @@ class NDArray(np.ndarray):
 
 
 def array(given: Any, device: Device | None = None) -> NDArray:
-    """A copy of ``given`` in memory of its own; Python numbers have the dtype that numpy gives them."""
+    """A new array with a copy of ``given``; Python numbers get the dtype that numpy chooses."""
     require_cpu("array: device", device)
     return of_numbers("array", given, None).view(NDArray)
 
 
 def empty(shape: Any, dtype: str = "float32", device: Device | None = None) -> NDArray:
-    """An array whose elements are yet to be written."""
+    """An uninitialised array."""
     require_cpu("empty: device", device)
     return allocated(shape, dtype).view(NDArray)
 
 
 def require_cpu(where: str, device: object) -> None:
-    """An InputError if ``device`` is neither a device nor None."""
+    """Raise InputError if ``device`` is neither a device nor None."""
     if device is not None:
         arguments.instance(where, device, Device, "a device", InputError)

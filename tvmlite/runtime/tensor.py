@@ -1,4 +1,4 @@
-"""Arrays as compiled code wants them: aligned memory, bfloat16, numpy and DLPack without a copy."""
+"""Arrays for compiled code: aligned memory, bfloat16, and exchange with numpy and DLPack without a copy."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ _ADDRESS = _ffi.typeof("uintptr_t")
 
 
 class Tensor:
-    """A dense or strided array in main memory, shared with whoever gave or takes it.
+    """A dense or strided array in main memory, shared with the array that it was made from.
 
-    ``dtype`` is one of our names. ``np.asarray(tensor)``, ``tensor.numpy()`` and
-    ``torch.from_dlpack(tensor)`` are the same memory.
+    ``dtype`` is a tvmlite dtype name. ``np.asarray(tensor)``, ``tensor.numpy()`` and
+    ``torch.from_dlpack(tensor)`` share its memory.
     """
 
     __slots__ = ("_array",)
@@ -35,21 +35,21 @@ class Tensor:
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """The extents of its axes."""
+        """The extents of the axes."""
         return self._array.shape
 
     @property
     def dtype(self) -> str:
-        """The dtype of its elements, by our name."""
+        """The tvmlite name of the elements' dtype."""
         return dtypes.check(self._array.dtype)
 
     @property
     def nbytes(self) -> int:
-        """The bytes of all its elements."""
+        """The bytes of all elements."""
         return self._array.nbytes
 
     def numpy(self) -> np.ndarray:
-        """The same memory as a numpy array."""
+        """A numpy array that shares the memory."""
         return self._array
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
@@ -81,7 +81,7 @@ class Tensor:
 def tensor(source: Any, dtype: str | None = None) -> Tensor:
     """``source`` (a Tensor, numpy array, DLPack object, or nested numbers) as a Tensor.
 
-    Without a copy where there is memory to share and ``dtype`` is None or its own.
+    There is no copy if ``source`` is an array and ``dtype`` is None or its dtype.
     """
     array = as_array(source)
     if array is None:
@@ -92,7 +92,7 @@ def tensor(source: Any, dtype: str | None = None) -> Tensor:
 
 
 def of_numbers(where: str, source: Any, dtype: np.dtype | None) -> np.ndarray:
-    """Nested numbers, or an array, as a new array; an InputError if ``source`` is neither, or ragged."""
+    """Nested numbers or an array as a new array; raises InputError if ``source`` is neither, or ragged."""
     try:
         made = np.array(source, dtype)
     except (TypeError, ValueError, OverflowError, RecursionError):
@@ -103,7 +103,7 @@ def of_numbers(where: str, source: Any, dtype: np.dtype | None) -> np.ndarray:
 
 
 def as_array(source: Any) -> np.ndarray | None:
-    """The memory of ``source`` as a numpy array, or None if it is no array."""
+    """A numpy array that shares the memory of ``source``, or None if it is no array."""
     if isinstance(source, np.ndarray):
         return source
     if isinstance(source, Tensor):
@@ -120,7 +120,7 @@ def as_array(source: Any) -> np.ndarray | None:
 
 
 def empty(shape: Sequence[int], dtype: str = "float32", alignment: int = WORKSPACE_ALIGNMENT) -> Tensor:
-    """An uninitialised dense tensor whose first element is at a multiple of ``alignment`` bytes."""
+    """An uninitialised dense tensor whose first element is aligned to ``alignment`` bytes."""
     alignment = arguments.whole("empty: alignment", alignment, InputError, least=1)
     if alignment & (alignment - 1):
         raise InputError(f"empty: alignment is {alignment}, expected a power of two")
@@ -128,7 +128,7 @@ def empty(shape: Sequence[int], dtype: str = "float32", alignment: int = WORKSPA
 
 
 def allocated(shape: Any, dtype: str, alignment: int = WORKSPACE_ALIGNMENT) -> np.ndarray:
-    """The array of ``empty``; BeyondMemory if the machine does not give so many bytes."""
+    """The array of ``empty``; raises BeyondMemory if there is not enough memory."""
     extents = arguments.extents("empty: shape", shape, InputError)
     kind = dtypes.numpy_of(dtypes.check(dtype))
     try:
@@ -138,19 +138,19 @@ def allocated(shape: Any, dtype: str, alignment: int = WORKSPACE_ALIGNMENT) -> n
 
 
 def empty_array(shape: tuple[int, ...], dtype: np.dtype, alignment: int = WORKSPACE_ALIGNMENT) -> np.ndarray:
-    """As ``empty``, as a numpy array."""
+    """An uninitialised dense numpy array whose first element is aligned to ``alignment`` bytes."""
     bytes_wanted = math.prod(shape) * dtype.itemsize
     memory = np.empty(bytes_wanted + alignment, np.uint8)
-    address = int(_ffi.cast(_ADDRESS, _ffi.from_buffer(memory)))  # half the time of numpy's own ways
+    address = int(_ffi.cast(_ADDRESS, _ffi.from_buffer(memory)))  # takes half the time of numpy's functions
     return np.ndarray(shape, dtype, memory.data, -address % alignment)
 
 
 def side_by_side(
     arrays: Sequence[np.ndarray], alignment: int = WORKSPACE_ALIGNMENT, least: int = 0
 ) -> list[np.ndarray]:
-    """Copies of ``arrays``, each aligned, in one block: of ``least`` bytes or more, aligned to ``alignment``.
+    """Copies of ``arrays``, each aligned, in one block of at least ``least`` bytes, aligned to ``alignment``.
 
-    Large blocks have large pages, and what lies in one meets nothing else of it in a cache.
+    Large blocks get large pages, and arrays in the same page do not conflict with each other in a cache.
     """
     size = sum(align(one.nbytes) for one in arrays)
     block, at = empty_array((max(size, least),), np.dtype(np.uint8), alignment), 0

@@ -1,4 +1,4 @@
-"""How long a call takes: a median, how sure of it we are, and whether the machine was quiet."""
+"""Measurement of the time of a call: a median, its confidence interval, and the load of the machine."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ from tvmlite.core import arguments
 from tvmlite.core.errors import InputError
 
 Clock: TypeAlias = Callable[[], float]
-"""Tells seconds since some time."""
+"""A function that returns seconds since a fixed time."""
 
 Until: TypeAlias = Callable[[Sequence[float], float], bool]
-"""Whether runs suffice: the seconds of a call in each so far, and the seconds spent on them."""
+"""A function of the seconds per call in each run, and the seconds spent, that says whether these suffice."""
 
 _SHORTEST = 2e-4
-"""Seconds a run must last for the clock and the loop around the call not to matter."""
+"""The least seconds of a run for which the clock and the loop around the call are negligible."""
 
 
 @dataclass(frozen=True)
 class Timing:
     """Seconds of one call.
 
-    ``interval`` holds the true median with 95% confidence, if runs are independent. ``runs`` are the
+    ``interval`` contains the true median with 95% confidence, if runs are independent. ``runs`` are the
     measured times, each the mean of ``number`` calls. ``busy`` is the share of the machine's processors
-    that other processes used meanwhile: 0 on a quiet machine, NaN where that is not known.
+    that other processes used during the measurement: 0 on a quiet machine, NaN if unknown.
     """
 
     median: float
@@ -53,12 +53,12 @@ def measure(
     until: Until | None = None,
     warm: bool = True,
 ) -> Timing:
-    """Time ``call``: ``repeat`` runs of ``number`` calls each, after a warm-up if that is wanted.
+    """Time ``call``: ``repeat`` runs of ``number`` calls each, after a warm-up call if ``warm``.
 
-    Without ``number``, so many that a run lasts 0.2 ms; without ``repeat``, as many runs as fit in
-    ``budget`` seconds, at least 3 and at most 1000, or fewer that are enough by ``until``. ``clock`` gives
-    seconds: by ``time.thread_time``, what runs on one thread is timed without what other processes take of
-    its processor.
+    Without ``number``, a run has as many calls as last 0.2 ms; without ``repeat``, there are as many runs as
+    fit in ``budget`` seconds, at least 3 and at most 1000. ``until`` may end the measurement earlier.
+    ``clock`` returns seconds: with ``time.thread_time``, the time of a single-threaded call excludes the time
+    that other processes use its processor.
     """
     for name, value in (("number", number), ("repeat", repeat)):
         if value is not None:
@@ -99,7 +99,7 @@ def _run(call: Callable[[], object], number: int, clock: Clock) -> float:
 
 
 def _first_run(call: Callable[[], object], clock: Clock) -> tuple[int, float]:
-    """So many calls as last long enough, and the seconds of one in the run that showed it."""
+    """The number of calls of a run that is long enough, and the seconds per call in such a run."""
     number = 1
     while (seconds := _run(call, number, clock)) * number < _SHORTEST:
         number = max(number + 1, min(number * 10, round(_SHORTEST / max(seconds, 1e-9) * 1.1)))
@@ -107,13 +107,13 @@ def _first_run(call: Callable[[], object], clock: Clock) -> tuple[int, float]:
 
 
 def median(ordered: Sequence[float]) -> float:
-    """The middle of ``ordered``, which ascends and is not empty."""
+    """The median of ``ordered``, which is sorted and not empty."""
     middle = len(ordered) // 2
     return ordered[middle] if len(ordered) % 2 else (ordered[middle - 1] + ordered[middle]) / 2
 
 
 def interval(ordered: Sequence[float]) -> tuple[float, float]:
-    """Order statistics around the median that hold it with 95% confidence."""
+    """The order statistics around the median that contain the true one with 95% confidence."""
     count = len(ordered)
     reach = 0.98 * count**0.5
     low = max(int(count / 2 - reach), 0)
@@ -122,15 +122,15 @@ def interval(ordered: Sequence[float]) -> tuple[float, float]:
 
 
 class Others:
-    """What other processes use of the machine from now on: none of this one's threads, but its children."""
+    """Measures the load by other processes from its creation on, without this process's threads, but with its
+    children."""
 
     def __init__(self) -> None:
         self._start, self._used = time.perf_counter(), _others_seconds()
 
     @property
     def share(self) -> float:
-        """The part of the machine's processors that they have used, until now; NaN where that is not
-        known."""
+        """The share of the machine's processors that other processes have used so far; NaN if unknown."""
         used = _others_seconds() - self._used
         passed = time.perf_counter() - self._start
         share = used / (passed * (os.cpu_count() or 1))
@@ -138,7 +138,7 @@ class Others:
 
 
 def _others_seconds() -> float:
-    """Processor seconds used so far by all other processes, and stolen from a virtual machine."""
+    """The processor seconds used so far by all other processes or stolen from a virtual machine."""
     try:
         with open("/proc/stat", encoding="ascii") as file:
             user, nice, system, _idle, _wait, irq, softirq, steal = map(int, file.readline().split()[1:9])

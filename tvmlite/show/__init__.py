@@ -1,1 +1,1 @@
-"""Pages and tables as HTML: one kit for all that a browser or a notebook shows."""
+"""Generation of HTML pages and tables for browsers and notebooks."""

@@ -1,4 +1,4 @@
-"""HTML pages that are one file and load nothing, and what notebooks show of our objects."""
+"""Self-contained HTML pages, and fragments of HTML by which notebooks display objects."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ _HEAD = """\
 
 
 class Page(str):
-    """The HTML of a whole page, which a notebook shows in a frame of its own."""
+    """The HTML of a whole page, which a notebook displays in its own frame."""
 
     __slots__ = ()
 
     def save(self, path: str | os.PathLike[str]) -> Path:
-        """Write the page to ``path``, and give the path."""
+        """Write the page to ``path``, and return the path."""
         written = Path(path)
         written.write_text(self, encoding="utf-8")
         return written
@@ -39,27 +39,27 @@ class Page(str):
         return f"<page of {len(self):,} characters: save(path) writes it to a file>"
 
     def _repr_html_(self) -> str:
-        """The page's scripts run, in the frame only; its style and the notebook's do not mix."""
+        """The page in a sandboxed frame: its scripts run inside it, and its style is kept separate."""
         style = "width: 100%; height: 40em; border: 1px solid #8884; box-sizing: border-box"
         return f'<iframe sandbox="allow-scripts" style="{style}" srcdoc="{escape(self)}"></iframe>'
 
 
 def page(title: str, style: str, body: str, values: Mapping[str, str]) -> Page:
-    """A page with ``title``, which is plain text, and ``body``, an element in which each ``{{name}}`` stands
-    for one of ``values``."""
+    """A page with the plain-text ``title`` and the element ``body``, in which each ``{{name}}`` is replaced
+    by its value in ``values``."""
     filled = re.sub(r"\{\{(\w+)\}\}", lambda found: values[found.group(1)], body)
     return Page(_HEAD.format(title=escape(title), style=style, body=filled))
 
 
 def resource(package: str, name: str) -> str:
-    """The text of the file ``name`` that comes with ``package``."""
-    from importlib import resources  # for pages only: libraries that are just run show tables
+    """The text of the file ``name`` in ``package``."""
+    from importlib import resources  # only for pages: programs that just run libraries show tables
 
     return resources.files(package).joinpath(name).read_text(encoding="utf-8")
 
 
 def table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """A table of plain text whose rows begin with a name and end with a column of words, not numbers."""
+    """A table of plain text; each row begins with a name and ends with a cell of words instead of numbers."""
 
     def cells(tag: str, texts: Sequence[str]) -> str:
         *numbers, words = map(escape, texts)
@@ -74,7 +74,7 @@ def table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 
 def grid(rows: Sequence[Sequence[str]]) -> str:
-    """A table of plain text, whose first row is the heading, in the style of whoever shows it."""
+    """A table of plain text whose first row is the heading, in the style of the surrounding page."""
     lines = [
         "".join(f'<{tag} style="text-align: left">{escape(cell.strip())}</{tag}>' for cell in row)
         for tag, row in zip(["th", *["td"] * (len(rows) - 1)], rows, strict=True)
@@ -83,10 +83,10 @@ def grid(rows: Sequence[Sequence[str]]) -> str:
 
 
 def paragraphs(lines: Iterable[str]) -> str:
-    """Lines of plain text, each a paragraph."""
+    """Paragraphs, one for each line of plain text that is not empty."""
     return "".join(f"<p>{escape(line)}</p>" for line in lines if line)
 
 
 def folded(title: str, text: str) -> str:
-    """Preformatted text under ``title``, which a click unfolds."""
+    """Preformatted text, collapsed under ``title``."""
     return f"<details><summary>{escape(title)}</summary><pre>{escape(text)}</pre></details>"

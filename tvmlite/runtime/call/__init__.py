@@ -1,1 +1,1 @@
-"""Calling compiled code: arguments checked, outputs and scratch memory allocated, the C call made."""
+"""Calls of compiled code: check arguments, allocate outputs and scratch memory, make the C call."""

@@ -1,4 +1,4 @@
-"""What a caller gives, checked against a signature: a clear error, or memory compiled code may use."""
+"""Checks of arguments against a signature: an InputError, or memory that compiled code can use."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from tvmlite.core.errors import BeyondMemory, ExecutionError, InputError
 from tvmlite.runtime.tensor import as_array, empty_array
 
 WORTH_ALIGNING = 16384
-"""Bytes of an output from which on aligned vectors gain more than the microsecond that alignment takes."""
+"""The bytes of an output from which on aligned vectors save more than alignment costs, a microsecond."""
 
 
 class ArrayParameter:
-    """An input or output, with what a call needs of it prepared.
+    """An input or output, with data prepared for calls.
 
-    ``shape`` is the whole shape where it is known, else None. ``unread`` says that an extent is decided by
-    ``NAME_shapes`` alone.
+    ``shape`` is the shape if all extents are known, else None. ``unread``: an extent can only be computed by
+    ``NAME_shapes``.
     """
 
     __slots__ = ("dims", "dtype", "is_output", "name", "parameter", "shape", "unread")
@@ -41,21 +41,21 @@ class ArrayParameter:
 
     @property
     def dtype_name(self) -> str:
-        """The dtype; without ml_dtypes, of those that come from it, also in which form they are taken."""
+        """The dtype's name; for dtypes of ml_dtypes without that package, also the dtype of their bits."""
         name = self.parameter.dtype
         return name if self.dtype == name else f"{name}: without the package ml_dtypes its bits, {self.dtype}"
 
     def describe(self) -> str:
-        """``float32 (n, 3)``: what is expected."""
+        """The expected dtype and shape: ``float32 (n, 3)``."""
         dims = ", ".join("?" if d is None else str(d) for d in self.dims)
         return f"{self.parameter.dtype} ({dims}{',' if len(self.dims) == 1 else ''})"
 
 
 def accept(function: str, expected: ArrayParameter, value: Any) -> np.ndarray:
-    """``value`` as an array of the expected dtype and rank, without a copy where it can do without.
+    """``value`` as an array of the expected dtype and rank, without a copy if possible.
 
-    Inputs may be strided, read-only or of the other byte order: those are copied to a dense array.
-    Outputs must be dense, native and writable, as results are written to the caller's own memory.
+    Inputs may be read-only; strided, unaligned or byte-swapped ones are copied to a dense array.
+    Outputs must be dense, native and writable, as results are written to the caller's memory.
     """
     try:
         array = as_array(value)
@@ -93,7 +93,7 @@ def accept(function: str, expected: ArrayParameter, value: Any) -> np.ndarray:
 def read_sizes(
     function: str, expected: ArrayParameter, shape: tuple[int, ...], sizes: dict[str, int]
 ) -> None:
-    """Check ``shape`` against the expected one, and put the sizes in it in ``sizes``."""
+    """Check ``shape`` against the expected one, and store the sizes in it in ``sizes``."""
     if len(shape) != len(expected.dims):
         raise wrong_shape(function, expected, shape)
     for given, wanted in zip(shape, expected.dims, strict=True):
@@ -123,7 +123,7 @@ def _refused(function: str, expected: ArrayParameter, what: str, hint: str | Non
 
 
 def scalar(function: str, parameter: Parameter, value: Any) -> int | float:
-    """``value`` as the number that is passed for a scalar parameter (halves as their bits)."""
+    """``value`` as the number to pass for a scalar parameter (halves as their bits)."""
     name, dtype = parameter.name, parameter.dtype
     if isinstance(value, np.ndarray) and value.ndim == 0:
         value = value.item()
@@ -148,7 +148,7 @@ def _half_bits(number: float, dtype: str) -> int:
 
 
 def check_memory(function: str, wanted: Sequence[tuple[str, int]]) -> None:
-    """BeyondMemory if what is ``wanted``, (for what, bytes), is more than this machine has."""
+    """Raise BeyondMemory if ``wanted``, pairs of (purpose, bytes), is more than this machine's memory."""
     total = sum(count for _, count in wanted)
     most = _physical_memory()
     if total > most:
@@ -160,7 +160,7 @@ def _physical_memory() -> int:
     try:
         return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     except (AttributeError, OSError, ValueError):
-        return 2**47  # not known: what a processor can address
+        return 2**47  # unknown: the limit of processors' address spaces
 
 
 def bytes_of(expected: ArrayParameter, shape: tuple[int, ...]) -> int:
@@ -169,7 +169,7 @@ def bytes_of(expected: ArrayParameter, shape: tuple[int, ...]) -> int:
 
 
 def allocate(function: str, expected: ArrayParameter, shape: tuple[int, ...]) -> np.ndarray:
-    """Memory for an output; ExecutionError if the machine has none left."""
+    """Allocate an output; raises ExecutionError if there is not enough memory."""
     try:
         if bytes_of(expected, shape) < WORTH_ALIGNING:
             return np.empty(shape, expected.dtype)
@@ -182,7 +182,7 @@ def allocate(function: str, expected: ArrayParameter, shape: tuple[int, ...]) ->
 
 
 def refuse_overlap(function: str, arrays: Sequence[tuple[ArrayParameter, np.ndarray]]) -> None:
-    """An InputError if an output shares memory with another array; all are dense."""
+    """Raise InputError if an output shares memory with another array; all are dense."""
     spans = sorted((array.__array_interface__["data"][0], array.nbytes) for _, array in arrays if array.size)
     if all(start + size <= behind for (start, size), (behind, _) in itertools.pairwise(spans)):
         return

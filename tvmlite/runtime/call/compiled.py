@@ -1,4 +1,4 @@
-"""A compiled function as a Python callable: arguments checked, outputs allocated, codes made errors."""
+"""Compiled functions as Python callables: check arguments, allocate outputs, raise errors for codes."""
 
 from __future__ import annotations
 
@@ -29,20 +29,20 @@ _ffi: Any = cffi.FFI()
 _CHARS = _ffi.typeof("char[]")
 _from_buffer = _ffi.from_buffer
 _HEADROOM = 4
-"""A workspace that was too small grows by one part in so many more than was asked for."""
+"""A workspace that is too small grows to the needed size plus this fraction of it (1 / 4)."""
 
 
 class CompiledFunction(InProcess):
-    """The function ``signature`` at ``address``; ``keep`` is held so that its code stays loaded.
+    """The function ``signature`` at ``address``; ``keep`` is kept alive so that its code stays loaded.
 
     Call it with every array and scalar in the signature's order, and outputs are written in place; or
-    leave the outputs out, and they are made and returned: one array, or a tuple of several. Arguments are
+    omit the outputs, and they are allocated and returned: one array, or a tuple of several. Arguments are
     numpy arrays, objects with ``__dlpack__`` (torch tensors), and numbers for scalars, by position or by
     name. Inputs may be strided, read-only or byte-swapped; outputs may not, nor may they share memory.
-    Outputs whose extents come from the data are never given, always made and returned.
+    Outputs with data-dependent extents are never passed, but always allocated and returned.
 
-    What does not fit is an InputError that names the parameter; a function that refuses its data raises
-    ExecutionError. Calls release the GIL and are safe from several threads.
+    An argument that does not fit raises an InputError that names the parameter; a function that rejects its
+    data raises ExecutionError. Calls release the GIL and are thread-safe.
     """
 
     def __init__(
@@ -54,8 +54,8 @@ class CompiledFunction(InProcess):
         unrunnable: str = "",
         instead: str = "compile for this machine: target='native'",
     ) -> None:
-        """``unrunnable`` says why the code cannot run in this process, and ``instead`` what would: then every
-        call is a TargetError."""
+        """If ``unrunnable`` is not empty, it is the reason that the code cannot run in this process, and
+        every call raises a TargetError with the hint ``instead``."""
         self.signature = signature
         self.name = signature.name
         self._keep = keep
@@ -82,7 +82,7 @@ class CompiledFunction(InProcess):
         self._shared = {
             number: number_of[p.in_place] for number, p in enumerate(signature.arrays) if p.in_place
         }
-        """Of the arrays: outputs in place, and the inputs whose memory they are."""
+        """The numbers of outputs in place, mapped to those of the inputs whose memory they share."""
         self._written = {
             number: ArrayParameter(replace(signature.arrays[number], kind="output"))
             for number in self._shared.values()
@@ -93,18 +93,18 @@ class CompiledFunction(InProcess):
         self._static_plan: Plan | None = None
         self._scratch = ScratchPool() if {"workspace", "threads"} & self._kinds.keys() else None
         self.short_way: ShortCall | None = None
-        """Writes short ways to call this one; None before the first call, and where there is none."""
+        """Generates fast paths of calls; None before the first call, and for functions without one."""
         self._quick: Callable[[Sequence[Any]], Any] | None = None
 
     def name_inputs(self, names: Sequence[str]) -> None:
-        """Call the inputs so in errors: a model's names need not be those of C, which its signature has."""
+        """Set the inputs' names for error messages, as the signature has C names, not the model's own."""
         for slot, name in zip(self._input_slots, names, strict=True):
             if slot.array is not None:
                 slot.array.name = name
                 self._written.get(slot.number, slot.array).name = name
 
     def __call__(self, *args: Any, **named: Any) -> Any:
-        """Run it: None where outputs are given, else the outputs it allocates; see the class."""
+        """Run the function; returns None if outputs are passed, else the allocated outputs. See the class."""
         if self._quick is not None and not named:
             made = self._quick(args)
             if made is not None:
@@ -116,7 +116,7 @@ class CompiledFunction(InProcess):
         return outputs[0] if len(outputs) == 1 else outputs or None
 
     def _remember(self, row: Sequence[Any]) -> None:
-        """Calls with such shapes may take a short way: this one, with the C arguments ``row``, went well."""
+        """Enable the fast path for the shapes of a successful call with the C arguments ``row``."""
         if self.short_way is None:
             self.short_way = ShortCall(
                 self.name,
@@ -153,10 +153,10 @@ class CompiledFunction(InProcess):
         warm: bool = True,
         **named: Any,
     ) -> Timing:
-        """Seconds of one call with these arguments, checks not counted; see ``timing.measure``.
+        """Seconds of one call with these arguments, without checks; see ``timing.measure``.
 
-        With ``others``, further lists of all arguments, calls take one list after the other: what is large
-        enough in all of them together does not stay in the caches.
+        With ``others``, further lists of all arguments, calls rotate through the lists, so that arguments
+        that are large enough together do not stay in the caches.
         """
         checked.function("time: clock", clock, InputError)
         if until is not None:
@@ -178,7 +178,7 @@ class CompiledFunction(InProcess):
                 self._put_scratch(scratch)
 
     def profile(self, *args: Any, **named: Any) -> tuple[Any, tuple[int, ...]]:
-        """As a call; and the nanoseconds of each of ``signature.kernels``."""
+        """The result of a call, and the nanoseconds of each of ``signature.kernels``."""
         row, outputs = self._bind(args, named)
         kernels = len(self.signature.kernels)
         times = _ffi.new("int64_t[]", kernels + 1)
@@ -188,7 +188,7 @@ class CompiledFunction(InProcess):
         return outputs[0] if len(outputs) == 1 else outputs or None, tuple(times)[:kernels]
 
     def _call(self, row: list[Any], outputs: tuple[np.ndarray, ...]) -> tuple[np.ndarray, ...]:
-        """All outputs made by this call: ``outputs``, and those that were found."""
+        """Run the code; returns all allocated outputs: ``outputs``, and those with data-dependent extents."""
         scratch = self._take_scratch(row)
         try:
             self._run(row, scratch)
@@ -202,7 +202,7 @@ class CompiledFunction(InProcess):
         return tuple(next(found) if kind == "found" else next(made) for kind in kinds)
 
     def _run(self, row: list[Any], scratch: Scratch | None) -> None:
-        """Run the code; with as much workspace as the data turn out to need."""
+        """Run the code, again with a larger workspace if the data need it."""
         if not self._reports_needs:
             code = self._function(*row)
             if code:
@@ -230,7 +230,7 @@ class CompiledFunction(InProcess):
         return [(name, row[place]) for place, name in self._size_places if kinds[name] == "size"]
 
     def _read_outputs(self, reported: Any, scratch: Scratch | None) -> list[np.ndarray]:
-        """Copies of the outputs that lie in the workspace."""
+        """Copies of the outputs that are in the workspace."""
         assert scratch is not None
         numbers = iter(list(reported)[1:])
         made = []
@@ -246,7 +246,7 @@ class CompiledFunction(InProcess):
     def _bind(
         self, args: tuple[Any, ...], named: Mapping[str, Any]
     ) -> tuple[list[Any], tuple[np.ndarray, ...]]:
-        """The C arguments but for workspace and threads, and the outputs made here."""
+        """The C arguments except workspace and threads, and the allocated outputs."""
         if self._unrunnable:
             raise TargetError(f"{self.name} is not run: {self._unrunnable}", hint=self._instead)
         if named:
@@ -261,7 +261,7 @@ class CompiledFunction(InProcess):
         if self._shared or (
             complete and (len(set(map(id, given))) != len(given) or any(a.base is not None for a in given))
         ):
-            # arrays that own their memory overlap only when they are one and the same
+            # arrays that own their memory overlap only if they are the same object
             self._refuse_overlap(slots, given)
         if complete and self._static_key is not None:
             return row, ()
@@ -269,7 +269,7 @@ class CompiledFunction(InProcess):
         return row, () if complete else self._make_outputs(row, plan, given)
 
     def _refuse_overlap(self, slots: tuple[Slot, ...], given: list[np.ndarray]) -> None:
-        """An InputError if what is written, inputs updated in place included, is read elsewhere."""
+        """Raise InputError if a written array, including inputs updated in place, overlaps another."""
         arrays: list[tuple[Any, np.ndarray]] = [
             (self._written.get(slot.number, slot.array), array)
             for slot, array in zip(_with_array(slots), given, strict=True)
@@ -280,9 +280,10 @@ class CompiledFunction(InProcess):
     def _check(
         self, row: list[Any], slots: tuple[Slot, ...], args: tuple[Any, ...], sizes: dict[str, int]
     ) -> list[np.ndarray]:
-        """Put the arguments in ``row``, the sizes they have in ``sizes``; the arrays, as they are passed."""
+        """Check the arguments and store them in ``row``, and their sizes in ``sizes``; returns the arrays as
+        they are passed."""
         given: list[np.ndarray] = []
-        for slot, value in zip(slots, args):  # noqa: B905  (as many, by _bind; strict= takes its time)
+        for slot, value in zip(slots, args):  # noqa: B905  (equal lengths, by _bind; strict= is slower)
             expected = slot.array
             if expected is None:
                 row[slot.place] = self._scalar(slot.parameter, value, sizes)
@@ -309,7 +310,8 @@ class CompiledFunction(InProcess):
         source: int,
         output: int,
     ) -> None:
-        """An input that is the memory of an output is given as such memory: once, and in place."""
+        """Check an input that is updated in place: it is passed without a copy, and its output is the same
+        array, if passed."""
         numbers = [slot.number for slot in slots if slot.array is not None]
         place, name = numbers.index(source), self.signature.arrays[source].name
         array = arguments.accept(self.name, ArrayParameter(self.signature.arrays[output]), given[place])
@@ -340,7 +342,7 @@ class CompiledFunction(InProcess):
     def _fit(
         self, row: list[Any], sizes: dict[str, int], slots: tuple[Slot, ...], given: Sequence[np.ndarray]
     ) -> Plan:
-        """The plan for these sizes, which are put in ``row``; the arrays given must agree with it."""
+        """The plan for these sizes, which are stored in ``row``; InputError if ``given`` do not fit it."""
         if self._static_key is not None:
             if self._static_plan is None:
                 self._static_plan = self._planner.plan(self._static_key)
@@ -377,7 +379,7 @@ class CompiledFunction(InProcess):
         return tuple(outputs)
 
     def _take_scratch(self, row: list[Any]) -> Scratch | None:
-        """Put workspace and threads in ``row``; what is returned must be put back."""
+        """Store workspace and threads in ``row``; the result must be released with ``_put_scratch``."""
         if self._scratch is None:
             return None
         scratch = self._scratch.take()
@@ -405,7 +407,7 @@ class CompiledFunction(InProcess):
 
 
 def _refuse(signature: Signature, names: Sequence[str], code: int, *sizes: int) -> None:
-    """``check_code`` of a call with these ``sizes``, which have ``names``."""
+    """``check_code`` for a call with these ``sizes``, named ``names``."""
     check_code(signature, code, list(zip(names, sizes, strict=True)))
 
 

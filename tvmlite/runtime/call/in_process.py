@@ -1,4 +1,4 @@
-"""What lives in one process: compiled code, which no pickle takes along."""
+"""A base class for objects with compiled code, which exists in one process and cannot be pickled."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ Self = TypeVar("Self", bound="InProcess")
 
 
 class InProcess:
-    """Something whose code is at an address of this process.
+    """An object whose code is at an address of this process.
 
-    It is not pickled, so neither sent to a process of ``multiprocessing``: a LibraryError says what to do
-    instead. Models are untrusted input, which this project never reads from a pickle.
+    It cannot be pickled, nor sent to a process of ``multiprocessing``: a LibraryError says what to do
+    instead. Models are untrusted input, which tvmlite never reads from a pickle.
     """
 
     def __reduce_ex__(self, protocol: object) -> NoReturn:
@@ -23,7 +23,7 @@ class InProcess:
         )
 
     def __copy__(self: Self) -> Self:
-        """Another object for the same code."""
+        """A shallow copy, which has the same code."""
         made = object.__new__(type(self))
         made.__dict__.update(self.__dict__)
         return made

@@ -1,4 +1,4 @@
-"""What a call with given sizes needs: the shapes of all arrays and the bytes of workspace, kept by sizes."""
+"""Plans of calls with given sizes: the shapes of all arrays and the bytes of workspace, cached by sizes."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ _MOST_FREE = 2**48
 
 @dataclass(frozen=True)
 class Plan:
-    """``shapes`` of all arrays in the signature's order; ``workspace`` in bytes."""
+    """The ``shapes`` of all arrays in the signature's order, and the ``workspace`` in bytes."""
 
     shapes: tuple[tuple[int, ...], ...]
     workspace: int
 
 
 class Planner:
-    """Plans for one function, from its signature and, where sizes matter, its ``NAME_shapes``."""
+    """Makes plans for one function, from its signature and, if it has sizes, its ``NAME_shapes``."""
 
     def __init__(self, signature: Signature, arrays: Sequence[ArrayParameter], shapes_address: int) -> None:
         self.signature = signature
@@ -49,7 +49,8 @@ class Planner:
         )
 
     def plan(self, sizes: tuple[int, ...], threads: int = 1) -> Plan:
-        """The plan for ``sizes``, in the order of ``signature.shape_sizes``; an error if it cannot be met."""
+        """The plan for ``sizes``, in the order of ``signature.shape_sizes``; InputError or BeyondMemory if
+        shapes are negative or need too much memory."""
         key = (*sizes, threads)
         found = self._plans.get(key)
         if found is None:
@@ -89,22 +90,22 @@ class Planner:
         return tuple(tuple(next(values) for _ in a.dims) for a in self.arrays), next(values)
 
     def _refuse_beyond_memory(self, sizes: tuple[int, ...]) -> None:
-        """Numbers that no input's shape bears out must not overflow when shapes multiply them."""
+        """Raise InputError for scalars that are no extent of an input, and whose products could overflow."""
         if math.prod(max(abs(sizes[i]), 1) for i, _ in self._free) > _MOST_FREE:
             named = ", ".join(f"{name} = {sizes[i]}" for i, name in self._free)
             raise InputError(f"{self.signature.name}: {named}: beyond any machine's memory")
 
 
 def _shape_text(shape: tuple[int, ...]) -> str:
-    """A shape some extents of which overflowed, as text."""
+    """The text of a shape, in which extents may have overflowed."""
     extents = ["more than 2**63 - 1" if extent == -(2**63) else str(extent) for extent in shape]
     return f"({', '.join(extents)}{',' if len(extents) == 1 else ''})"
 
 
 def check_code(signature: Signature, code: int, sizes: Sequence[tuple[str, Any]] = ()) -> None:
-    """An ExecutionError with its message if ``code``, what a compiled function returned, is not 0.
+    """Raise an ExecutionError with the message of ``code``, a compiled function's result, if it is not 0.
 
-    ``sizes`` are those of the call, by name, which it names.
+    The error also names the ``sizes`` of the call, pairs of name and value.
     """
     if code:
         known = 0 < code <= len(signature.messages)

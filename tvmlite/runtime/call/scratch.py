@@ -1,4 +1,4 @@
-"""Scratch memory for compiled functions: kept between calls, one piece for each call under way."""
+"""Scratch memory for compiled functions: kept between calls, one block for each running call."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _BYTES = np.dtype(np.uint8)
 
 
 class Scratch:
-    """One piece of memory, aligned to 64 bytes; for a call of ``threads`` threads (0: not said yet)."""
+    """One block of memory, aligned to 64 bytes, for a call with ``threads`` threads (0: not known yet)."""
 
     __slots__ = ("address", "size", "threads")
 
@@ -26,7 +26,7 @@ class Scratch:
         self.threads = 0
 
     def grow(self, size: int, function: str) -> None:
-        """Hold at least ``size`` bytes."""
+        """Allocate a larger block if this one has fewer than ``size`` bytes."""
         if size > self.size:
             try:
                 self.address = _ffi.from_buffer(empty_array((size,), _BYTES))
@@ -36,10 +36,10 @@ class Scratch:
 
 
 class ScratchPool:
-    """The pieces of one function: free ones, and those in use.
+    """The blocks of one function: free ones, and those in use.
 
-    Lists grow and shrink atomically, so calls in several threads need no lock. A call that needs the same
-    memory for any number of threads may take it from ``free``, or make a piece, and leave it there.
+    Lists grow and shrink atomically, so that calls in several threads need no lock. A call that needs the
+    same memory for any number of threads may take a block from ``free``, or make one, and put it there.
     """
 
     def __init__(self) -> None:
@@ -48,7 +48,7 @@ class ScratchPool:
         register_runner(self)
 
     def take(self) -> Scratch:
-        """A piece for this call alone, its ``threads`` set; give it back with ``put``."""
+        """A block for one call, with ``threads`` set; it must be returned with ``put``."""
         try:
             scratch = self.free.pop()
         except IndexError:
@@ -59,10 +59,10 @@ class ScratchPool:
         return scratch
 
     def put(self, scratch: Scratch) -> None:
-        """The call is over; the memory is kept for the next one."""
+        """Return the block of a finished call, which is kept for the next call."""
         self._used.remove(scratch)
         self.free.append(scratch)
 
     def runs_for_fewer(self, threads: int) -> bool:
-        """Whether a call is under way whose memory is for fewer than ``threads`` threads."""
+        """Whether a call is running whose memory is for fewer than ``threads`` threads."""
         return any(scratch.threads < threads for scratch in list(self._used))

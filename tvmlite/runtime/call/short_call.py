@@ -1,10 +1,10 @@
-"""The short way to call a function with sizes that were all known when it was compiled, or in a call before.
+"""The fast path of calls of a function whose sizes are all known from compilation or from an earlier call.
 
-A model that takes microseconds must not spend as many on being called: what such a call needs is known
-in advance but for addresses. Its weights have often evicted everything else from the near caches, so that
-every line of Python, and all that it reads, costs several times of what it takes when called by itself.
-So the short way is Python written for that one function: no loops, no slots, no lists. Its text is made
-of numbers and of names chosen here; what comes from a model, such as the names of its inputs, are values.
+The call of a model that takes microseconds must not take as long itself: all that such a call needs, except
+addresses, is known in advance. The model's weights have often evicted everything else from the near caches,
+so that every line of Python, and all that it reads, takes several times as long as in a loop of calls alone.
+Therefore the fast path is Python generated for this one function, without loops, slots and lists. Its text
+consists of numbers and of names chosen here; data from a model, such as the names of its inputs, are values.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _MOST_KNOWN = 1024
 
 @dataclass(frozen=True)
 class Positions:
-    """Where in the row of C arguments stand those that are no arrays; None and empty where there are none."""
+    """The positions of non-array arguments in the row of C arguments; None and empty if there are none."""
 
     workspace: int | None
     threads: int | None
@@ -35,14 +35,14 @@ class Positions:
 
 
 class ShortCall:
-    """Writes Python that calls ``function`` with ``row``, inputs, outputs and scratch memory filled in.
+    """Generates Python that calls ``function`` with ``row``, completed by inputs, outputs and scratch memory.
 
-    ``inputs`` and ``outputs`` are arrays and their places in the row; ``places`` are those of other
-    arguments. A ``static`` function has no sizes, and as much workspace for any number of threads; of others,
-    sizes are known after ``remember``. ``refuse`` makes an error of a code that is not 0, and sizes.
+    ``inputs`` and ``outputs`` are arrays with their positions in the row; ``places`` are the positions of
+    other arguments. A ``static`` function has no sizes, and the same workspace for any number of threads; for
+    others, sizes are known after ``remember``. ``refuse`` raises the error for a non-zero code and sizes.
 
-    A function written here gives None, and has done nothing, if an input is missing or not an array just as
-    ``function`` takes it, or if its sizes are not known.
+    A generated function returns None, without effect, if an input is missing or would have to be converted
+    for ``function``, or if its sizes are not known.
     """
 
     def __init__(
@@ -93,7 +93,7 @@ class ShortCall:
         workspace: int,
         threads: int,
     ) -> None:
-        """Calls whose inputs have these shapes may take the short way: their outputs have these shapes."""
+        """Let calls whose inputs have these shapes take the fast path; the outputs have the given shapes."""
         made = [self._constructor(one, shape) for (_, one), shape in zip(self._outputs, outputs, strict=True)]
         values = (workspace, *sizes, *made)
         if self._static:
@@ -104,13 +104,13 @@ class ShortCall:
         self._calls[(threads, *inputs)] = values
 
     def _constructor(self, array: ArrayParameter, shape: tuple[int, ...]) -> Callable[[], np.ndarray]:
-        """What makes an output."""
+        """A function that allocates an output of this ``shape``."""
         if bytes_of(array, shape) < WORTH_ALIGNING:
             return partial(np.empty, shape, array.dtype)
         return partial(allocate, self._name, array, shape)
 
     def by_position(self) -> Callable[[Sequence[Any]], Any]:
-        """Takes the inputs in a sequence; gives the output, or a tuple of several."""
+        """A function of a sequence of the inputs that returns the output, or a tuple of several."""
         takes = [f"x{number} = given[{number}]" for number in range(len(self._inputs))]
         made = [f"y{number}" for number in range(len(self._outputs))]
         return self._written(takes, made[0] if len(made) == 1 else f"({', '.join(made)})")
@@ -118,7 +118,7 @@ class ShortCall:
     def by_name(
         self, inputs: Sequence[str], outputs: Sequence[str]
     ) -> Callable[[Mapping[str, Any]], dict[str, Any] | None]:
-        """Takes the inputs by ``inputs``, their names; gives the outputs by ``outputs``, theirs."""
+        """A function of a mapping with keys ``inputs`` that returns a dict with keys ``outputs``."""
         names = {f"x{number}_name": name for number, name in enumerate(inputs)}
         names |= {f"y{number}_name": name for number, name in enumerate(outputs)}
         takes: list[str] = []
@@ -130,8 +130,8 @@ class ShortCall:
     def _written(
         self, takes: Sequence[str], gives: str, names: Mapping[str, str] | None = None
     ) -> Callable[[Any], Any]:
-        """The function of ``given`` in which the lines ``takes`` name the inputs x0, x1, ..., and which gives
-        ``gives``, of the outputs y0, y1, ...; both know ``names``."""
+        """Compile a function of ``given``: the lines ``takes`` bind the inputs to x0, x1, ..., and it returns
+        the expression ``gives`` of the outputs y0, y1, ...; both may use ``names``."""
         known = {**self._known, **(names or {})}
         sizes = "".join(f", {one}" for one in self._row if one.startswith("size"))
         lines = [f"if len(given) != {len(self._inputs)}:", "    return None", *takes]
@@ -142,7 +142,7 @@ class ShortCall:
         return known["call"]
 
     def _addressed(self, known: dict[str, Any]) -> list[str]:
-        """The lines that find the inputs' addresses, or return for one that must be converted or refused."""
+        """The lines that get the inputs' addresses, or return if one has to be converted or rejected."""
         lines: list[str] = []
         for number, (_, one) in enumerate(self._inputs):
             x, dtype, shape = f"x{number}", f"x{number}_dtype", f"x{number}_shape"
@@ -154,13 +154,14 @@ class ShortCall:
         return lines
 
     def _made(self) -> list[str]:
-        """The lines that make the outputs and call the function."""
+        """The lines that allocate the outputs and call the function."""
         lines = [f"y{number} = new{number}()" for number in range(len(self._outputs))]
         return [*lines, f"code = function({', '.join(self._row)})"]
 
     def _called(self) -> list[str]:
-        """The lines of a static function's call, with scratch memory if it takes any. How much that is
-        depends on no number of threads, so its users are not counted; an interrupted call loses it."""
+        """The lines of a static function's call, with scratch memory if it needs any. Its size does not
+        depend on the number of threads, so that blocks in use are not tracked; an interrupted call loses its
+        block."""
         if "free" not in self._known:
             return self._made()
         taken = ["try:", "    scratch = free.pop()", "except IndexError:", "    scratch = Scratch()"]
@@ -168,7 +169,7 @@ class ShortCall:
         return [*taken, *grown, *self._made(), "free.append(scratch)"]
 
     def _called_as_before(self) -> list[str]:
-        """The same of a function with sizes, if they are known, and memory for a number of threads."""
+        """The lines of a call of a function with sizes, if they are known, with memory for the threads."""
         shapes = "".join(f", x{number}.shape" for number in range(len(self._inputs)))
         threads = "scratch.threads" if "free" in self._known else "1"
         lines = [f"known = calls.get(({threads}{shapes}))", "if known is None:", "    return None"]

@@ -1,4 +1,4 @@
-"""What the caller of a compiled function gives, and where it goes in the C call."""
+"""The parameters that the caller of a compiled function passes, and their positions in the C call."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from tvmlite.runtime.call.arguments import ArrayParameter
 
 @dataclass(frozen=True)
 class Slot:
-    """A parameter the caller gives: its place in the C call, and what is expected there.
+    """A parameter that the caller passes: its position in the C call, and the expected argument.
 
-    ``array`` is None for a scalar; ``number`` is the array's number among arrays.
+    ``array`` is None for a scalar; ``number`` is the array's position among the arrays.
     """
 
     place: int
@@ -25,7 +25,7 @@ class Slot:
 
 
 def slots_of(signature: Signature) -> tuple[Slot, ...]:
-    """The slots of all parameters but those that are known without the caller."""
+    """The slots of all arrays and scalars; the other parameters are known without the caller."""
     slots: list[Slot] = []
     arrays = 0
     for place, parameter in enumerate(signature.passed):
@@ -44,7 +44,7 @@ def in_order(
     args: tuple[Any, ...],
     named: Mapping[str, Any],
 ) -> tuple[Any, ...]:
-    """Arguments by position and name, all by position: for all ``slots``, or the ``inputs`` among them."""
+    """Arguments by position and name as a tuple in order: for all ``slots``, or only for the ``inputs``."""
     known = [s.parameter.name for s in slots]
     for name in named:
         if name not in known:
@@ -62,7 +62,7 @@ def in_order(
 
 
 def wrong_count(function: str, slots: Sequence[Slot], inputs: Sequence[Slot], count: int) -> InputError:
-    """The error for ``count`` arguments, which are neither for all ``slots`` nor for the ``inputs``."""
+    """The error for ``count`` arguments, which fit neither all ``slots`` nor the ``inputs``."""
     every = ", ".join(s.parameter.name for s in slots)
     least = ", ".join(s.parameter.name for s in inputs) or "none"
     return InputError(
@@ -72,7 +72,7 @@ def wrong_count(function: str, slots: Sequence[Slot], inputs: Sequence[Slot], co
 
 
 def c_type(signature: Signature) -> str:
-    """The function's type with every pointer a ``void *``: what cffi converts with least ado."""
+    """The function's C type, with ``void *`` for every pointer, which cffi converts fastest."""
     types = []
     for parameter in signature.passed:
         match parameter.kind:

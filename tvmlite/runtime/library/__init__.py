@@ -1,1 +1,1 @@
-"""Compiled models as libraries: linked, checked, loaded, called by the names of their inputs."""
+"""Libraries of compiled models: linking, checking, loading, and calls by the names of inputs."""

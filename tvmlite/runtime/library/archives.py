@@ -1,4 +1,4 @@
-"""Archives of a model made into shared libraries: what they hold is linked, or compiled and linked."""
+"""Conversion of a model's archive into a shared library: its code is linked, or compiled and linked."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from tvmlite.runtime.library import levels, link, model_library
 def linked(archive: Path, folder: Path) -> Path:
     """The shared library, in ``folder``, of the code in ``archive``.
 
-    All digests are verified before, and files get names of ours: nothing is written elsewhere. A LibraryError
-    says if the code is for another machine, lacks a part, or cannot be linked or compiled here.
+    All digests are verified first, and files are written only to ``folder``, under checked names. Raises
+    LibraryError if the code is for another machine, lacks a part, or cannot be linked or compiled here.
     """
     text, files = model_library.read_code(archive)
     fields = json.loads(text)
@@ -24,7 +24,7 @@ def linked(archive: Path, folder: Path) -> Path:
     static = [content for name, content in files.items() if name.endswith(".a")]
     made = folder / "model.so"
     if len(static) == 1:
-        levels.chosen(archive, fields)  # before a linker is looked for
+        levels.chosen(archive, fields)  # raises before a linker is searched for
         library = folder / "model.a"
         link.write_file(library, static[0])
         return link.shared([library], made, metadata=text, whole=True)
@@ -46,7 +46,7 @@ def _check_target(archive: Path, target: str) -> None:
 
 
 def _compiled(archive: Path, sources: dict[str, bytes], folder: Path) -> list[bytes | Path]:
-    """An object of each C source."""
+    """The object files of the C sources."""
     compilers = link.c_compilers()
     if not compilers:
         raise LibraryError(f"{archive} is C source, and there is no C compiler", hint=link.HINT)

@@ -1,4 +1,4 @@
-"""ELF files: an object that holds data under symbols, and what a shared library's file says of itself."""
+"""ELF files: objects with data under symbols, and the header and symbols of shared libraries."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ _SYMBOL = struct.Struct("<IBBHQQ")
 SEGMENT = struct.Struct("<IIQQQQQQ")
 
 _SYMBOLS = {1: 2, 3: 11}
-"""The type of the section that lists what a file exports, by the file's: of an object, of a library."""
+"""The type of the section with a file's symbols, by the type of the file: object or shared library."""
 
 
 def has_objects(triple: str = "") -> bool:
-    """Whether ``relocatable_object`` makes objects for ``triple`` ("": this machine)."""
+    """Whether ``relocatable_object`` supports ``triple`` ("": this machine)."""
     machine = Triple.parse(triple)
     return machine.architecture in _MACHINES and machine.object_format == "elf"
 
@@ -39,10 +39,10 @@ def relocatable_object(
     triple: str = "",
     note: bytes = b"",
 ) -> bytes:
-    """An ELF object file with one read-only ``section``, and global ``symbols``: offsets in it, and sizes.
+    """An ELF object file with one read-only ``section`` and global ``symbols``, as offsets in it and sizes.
 
-    With a ``note`` it has a section of notes too, for which linkers make a segment. Raises UnsupportedError
-    for a machine without 64-bit ELF.
+    With a ``note`` it also has a section of notes, for which linkers make a segment. Raises UnsupportedError
+    for a target without 64-bit ELF.
     """
     architecture = Triple.parse(triple).architecture
     if not has_objects(triple):
@@ -84,9 +84,9 @@ def relocatable_object(
 
 
 def check_shared_library(path: Path) -> None:
-    """Raise LibraryError unless ``path`` begins as a 64-bit ELF file for this machine does.
+    """Raise LibraryError unless ``path`` begins with the header of a 64-bit ELF file for this machine.
 
-    Whether it is whole, ``seal.read`` finds out.
+    ``seal.read`` checks whether the file is complete.
     """
     try:
         with open(path, "rb") as file:
@@ -111,8 +111,8 @@ def check_shared_library(path: Path) -> None:
 
 
 def content_of(path: Path, symbol: str) -> bytes | None:
-    """The bytes that ``symbol`` names in the shared library or object ``path``; None if that exports no such
-    symbol, or is no such file."""
+    """The bytes of ``symbol`` in the shared library or object ``path``; None if that does not export the
+    symbol or is not an ELF file."""
     with open(path, "rb") as file:
         start = file.read(HEADER.size)
         if len(start) < HEADER.size or start[:4] != b"\x7fELF":

@@ -1,11 +1,11 @@
-/* The C interface of a compiled model: arrays are DLPack's DLTensor, and checked before anything runs.
+/* The C interface of a compiled model: arrays are DLPack's DLTensor, and are checked before anything runs.
  *
- * What a library consists of, its arrays and the levels of processors that it has code for, stands in tables
- * that are made with it (te/codegen/library_ir.py), in the structures below. The functions here read them. This
- * file is compiled for the plainest processor of its kind, as it finds out what the processor has.
+ * The arrays of a library and the CPU levels for which it has code are described by tables of the structures
+ * below, which te/codegen/library_ir.py generates. The functions here read them. This file is compiled for the
+ * baseline processor of its architecture, as it detects the features of the actual one.
  *
- * The text of an error and the scratch memory belong to the thread that calls. Nothing here is locked while a
- * model runs. C99 with the atomics and thread-local variables of GCC and Clang.
+ * The text of an error and the scratch memory belong to the calling thread. No lock is held while a model runs.
+ * C99 with the atomics and thread-local variables of GCC and Clang.
  */
 #if !defined(_GNU_SOURCE)
 #define _GNU_SOURCE 1
@@ -48,24 +48,24 @@ typedef struct {
 
 enum { ON_CPU = 1 }; /* kDLCPU */
 enum { WRONG_ARGUMENT = -1, TOO_SMALL = -2, NO_MEMORY = -3, WRONG_PROCESSOR = -4 };
-enum { ARRAY, SCALAR, FOUND }; /* kinds of arrays: a scalar is passed by value, what is found lies in the workspace */
-enum { COMPUTED = -1, FIRST_SIZE = -2 }; /* extents: by NAME_shapes only; that of size k is FIRST_SIZE - k */
+enum { ARRAY, SCALAR, FOUND }; /* kinds: a scalar is passed by value; FOUND: data-dependent, in the workspace */
+enum { COMPUTED = -1, FIRST_SIZE = -2 }; /* extents: computed by NAME_shapes; equal to size k: FIRST_SIZE - k */
 
 typedef struct {
     const char *name, *dtype;
     const int64_t *extents;
     int32_t ndim, code, bits, bytes;
     int32_t kind;
-    int32_t in_place; /* the input whose memory an output is, or negative */
-    int32_t first;    /* the number of its first extent among those that `shapes` writes */
-    int32_t size;     /* of a scalar: the size that it is, or negative */
+    int32_t in_place; /* the input whose memory an output shares, or negative */
+    int32_t first;    /* the position of its first extent in the result of `shapes` */
+    int32_t size;     /* for a scalar: the size that it gives, or negative */
 } Array;
 
 typedef struct {
     const char *name;
-    uint32_t leaf, subleaf, part, bit; /* of CPUID, or of the kernel's auxiliary vector: (type, 0, 0, bit) */
-    uint32_t state;                    /* the registers that the system must save: bits of XCR0 */
-    uint32_t tiles;                    /* whether the system must be asked for them */
+    uint32_t leaf, subleaf, part, bit; /* in CPUID, or in the kernel's auxiliary vector: (type, 0, 0, bit) */
+    uint32_t state;                    /* the registers that the system must save, as bits of XCR0 */
+    uint32_t tiles;                    /* whether permission must be requested from the system */
 } Feature;
 
 typedef struct {
@@ -73,22 +73,22 @@ typedef struct {
     const Feature *features;
     int32_t (*call)(void *const *arrays, const int64_t *sizes, void *workspace, int64_t threads,
                     int64_t *dynamic_outputs, int64_t capacity);
-    int32_t (*shapes)(int64_t *out, int64_t threads, const int64_t *sizes); /* null: all is known */
-    const int32_t *codes; /* the library's code for each of this level's, or null where they are the same */
-    int64_t workspace;    /* bytes, or negative: `shapes` writes them */
+    int32_t (*shapes)(int64_t *out, int64_t threads, const int64_t *sizes); /* null: all is static */
+    const int32_t *codes; /* the library's code for each code of this level, or null if they are equal */
+    int64_t workspace;    /* in bytes; negative: computed by `shapes` */
     int32_t num_features, num_codes;
 } Level;
 
 typedef struct {
     const char *name;
     const Array *inputs, *outputs;
-    const Level *levels; /* in rising order */
+    const Level *levels; /* in ascending order */
     const char *const *messages;
-    int32_t *chosen; /* 0: not chosen yet; else the number of the level plus 1, or one of NO_LEVEL ... */
+    int32_t *chosen; /* 0: not selected yet; else the number of the level plus 1, or NO_LEVEL etc. */
     int32_t num_inputs, num_outputs, num_sizes, num_levels, num_messages;
-    int32_t num_extents;        /* that `shapes` writes, the workspace among them */
-    int32_t num_dynamic;        /* elements of dynamic_outputs; 0: there is none */
-    int32_t too_small;          /* the code that asks for a larger workspace; 0: there is none */
+    int32_t num_extents;        /* the length of the result of `shapes`, including the workspace */
+    int32_t num_dynamic;        /* the length of dynamic_outputs; 0: the model has none */
+    int32_t too_small;          /* the code for a workspace that is too small; 0: there is none */
     int32_t has_named_levels;
 } Library;
 
@@ -97,7 +97,7 @@ enum { NO_LEVEL = -1, NO_SUCH_LEVEL = -2, LEVEL_BEYOND_PROCESSOR = -3 };
 void tvmlite_set_num_threads(int32_t threads);
 int32_t tvmlite_get_num_threads(void);
 
-#define HIDDEN __attribute__((visibility("hidden"), weak)) /* weak: once in a program with several models */
+#define HIDDEN __attribute__((visibility("hidden"), weak)) /* weak: a program with several models has one copy */
 
 HIDDEN int32_t tvmlite_library_level(const Library *library);
 HIDDEN const char *tvmlite_library_level_name(const Library *library);
@@ -156,7 +156,7 @@ static void say_shape(const int64_t *extents, int32_t ndim) {
 
 const char *tvmlite_library_error(void) { return error_text; }
 
-/* ---- what the processor has ---- */
+/* ---- features of the processor ---- */
 
 #if defined(__x86_64__) || defined(__i386__)
 
@@ -177,7 +177,7 @@ static int has(const Feature *feature) {
         return 0;
     }
 #if defined(__linux__) && defined(__x86_64__)
-    if (feature->tiles) { /* arch_prctl(ARCH_REQ_XCOMP_PERM, XFEATURE_XTILEDATA): once for a process */
+    if (feature->tiles) { /* arch_prctl(ARCH_REQ_XCOMP_PERM, XFEATURE_XTILEDATA): applies to the whole process */
         return syscall(158, 0x1023, 18) == 0;
     }
 #endif
@@ -193,7 +193,7 @@ static int has(const Feature *feature) {
 #else
 
 static int has(const Feature *feature) {
-    (void)feature; /* nothing tells */
+    (void)feature; /* cannot be determined */
     return 1;
 }
 
@@ -242,10 +242,10 @@ static void say_levels(const Library *library) {
     }
 }
 
-/* The number of the level to run, from 0; negative, with a text, if there is none. */
+/* The number of the level to run, from 0; negative, with an error text, if there is none. */
 int32_t tvmlite_library_level(const Library *library) {
     int32_t chosen = __atomic_load_n(library->chosen, __ATOMIC_ACQUIRE);
-    if (chosen == 0) { /* two threads that come at once find the same */
+    if (chosen == 0) { /* concurrent threads find the same level */
         chosen = choose(library);
         __atomic_store_n(library->chosen, chosen, __ATOMIC_RELEASE);
     }
@@ -283,7 +283,7 @@ const char *tvmlite_library_level_name(const Library *library) {
     return level < 0 ? 0 : library->levels[level].name;
 }
 
-/* The library's code for what a level returned, with the text of it. */
+/* The library's code for the code that a level returned. */
 int32_t tvmlite_library_code(const Library *library, int32_t number, int32_t code) {
     const Level *level = &library->levels[number];
     if (code > 0 && code <= level->num_codes && level->codes != 0) {
@@ -294,11 +294,11 @@ int32_t tvmlite_library_code(const Library *library, int32_t number, int32_t cod
 
 /* ---- threads ---- */
 
-/* Scratch memory is for a number of threads, so that number must not grow while a model runs. Calls count
- * themselves in one of two counters; who raises the number has new calls bring more memory and count in the
- * other one, and waits until the first is 0. */
+/* Scratch memory is for a number of threads, so that this number must not grow while a model runs. Calls count
+ * themselves in one of two counters. A thread that raises the number makes new calls allocate more memory and
+ * use the other counter, and waits until the first is 0. */
 static struct {
-    int32_t threads; /* for which calls bring memory; 0: as many as the pool says */
+    int32_t threads; /* for which calls allocate memory; 0: the pool's number */
     uint32_t turn;
     int32_t running[2];
     int32_t process;
@@ -317,7 +317,7 @@ static void pause_thread(void) { (void)sched_yield(); }
 static int64_t processors(void) { return (int64_t)sysconf(_SC_NPROCESSORS_CONF); }
 #endif
 
-/* No fewer threads than the pool has by default, which only the pool knows. */
+/* An upper bound on the pool's default number of threads, which only the pool knows. */
 static int32_t default_threads(void) {
     const char *text = getenv("TVMLITE_NUM_THREADS");
     int64_t count = processors(), wanted = text != 0 ? (int64_t)strtol(text, 0, 10) : 0;
@@ -352,7 +352,7 @@ void tvmlite_library_set_threads(int32_t threads) {
     }
     __atomic_store_n(&calls.threads, threads < 1 ? default_threads() : threads, __ATOMIC_SEQ_CST);
     turn = __atomic_fetch_add(&calls.turn, 1, __ATOMIC_SEQ_CST) & 1;
-    if (calls.process != 0 && calls.process != own_process()) { /* a fork: the parent's calls do not end here */
+    if (calls.process != 0 && calls.process != own_process()) { /* after fork, the parent's calls do not end here */
         __atomic_store_n(&calls.running[turn], 0, __ATOMIC_SEQ_CST);
     }
     calls.process = own_process();
@@ -401,7 +401,7 @@ static void release(void *given) {
 
 static void make_key(void) { has_block_key = pthread_key_create(&block_key, release) == 0; }
 
-/* Scratch memory of this thread, as much as the most that it ever needed; null if there is none. */
+/* The scratch memory of this thread, which never shrinks; null if there is not enough memory. */
 static void *scratch(int64_t bytes, int64_t *capacity) {
     Block *block;
     (void)pthread_once(&once, make_key);
@@ -434,12 +434,12 @@ static void *scratch(int64_t bytes, int64_t *capacity) {
 
 /* ---- checks of arrays ---- */
 
-#define UNKNOWN INT64_MIN /* a size that no array has said yet */
+#define UNKNOWN INT64_MIN /* a size that follows from no array so far */
 
 typedef struct {
     const Library *library;
     int64_t *sizes;      /* by number */
-    const int64_t *made; /* what `shapes` wrote, or null */
+    const int64_t *made; /* the result of `shapes`, or null */
 } Check;
 
 static void say_array(const Library *library, const Array *array, int is_output) {
@@ -450,7 +450,7 @@ static void say_array(const Library *library, const Array *array, int is_output)
 }
 
 static const char *size_name(const Library *library, int32_t number) {
-    return library->messages[library->num_messages + number]; /* the names of sizes stand behind the messages */
+    return library->messages[library->num_messages + number]; /* the names of sizes follow the messages */
 }
 
 static void say_expected(const Check *check, const Array *array) {
@@ -495,7 +495,7 @@ static void say_dtype(DLDataType dtype) {
     }
 }
 
-/* What does not depend on sizes: where it is, of which type, of how many dimensions. */
+/* Check the properties that do not depend on sizes: device, dtype and number of dimensions. */
 static int32_t check_kind(const Check *check, const Array *array, const DLTensor *given, int is_output) {
     const Library *library = check->library;
     if (given == 0) {
@@ -528,7 +528,7 @@ static int32_t check_kind(const Check *check, const Array *array, const DLTensor
     return WRONG_ARGUMENT;
 }
 
-/* Its extents: those that are sizes become known, or must be what they are. */
+/* Check the extents: one that is a size sets the size if it is unknown, else it must be equal to it. */
 static int32_t check_shape(const Check *check, const Array *array, const DLTensor *given, int is_output) {
     for (int32_t k = 0; k < array->ndim; k++) {
         int64_t wanted = array->extents[k], extent = given->shape[k];
@@ -558,7 +558,7 @@ static int32_t check_shape(const Check *check, const Array *array, const DLTenso
     return 0;
 }
 
-/* Its memory: dense, aligned to its elements. */
+/* Check the memory: dense, and aligned to the elements. */
 static int32_t check_memory(const Check *check, const Array *array, const DLTensor *given, int is_output,
                             void **data, int64_t *bytes) {
     int64_t count = 1, step = 1;
@@ -633,7 +633,7 @@ static int32_t check_inputs(const Check *check, const DLTensor *const *given, in
     for (int32_t k = 0; k < library->num_inputs && code == 0; k++) {
         const Array *array = &library->inputs[k];
         code = check_kind(check, array, given[k], 0);
-        if (code == 0 && array->kind == SCALAR) { /* first, as extents may be their values */
+        if (code == 0 && array->kind == SCALAR) { /* before arrays, whose extents may depend on scalars */
             code = check_memory(check, array, given[k], 0, &data[k], &bytes[k]);
             if (code == 0 && array->size >= 0) {
                 int32_t narrow;
@@ -658,7 +658,7 @@ static int32_t check_inputs(const Check *check, const DLTensor *const *given, in
     return code;
 }
 
-/* An output overlaps no other array, except the input whose memory it is. */
+/* Check that an output overlaps no other array, except the input whose memory it shares. */
 static int32_t check_overlap(const Library *library, void *const *data, const int64_t *bytes) {
     int32_t inputs = library->num_inputs, count = inputs + library->num_outputs;
     for (int32_t k = inputs; k < count; k++) {
@@ -707,7 +707,7 @@ static int32_t check_outputs(const Check *check, DLTensor *const *given, int32_t
 
 /* ---- running ---- */
 
-/* The text of a positive code: what the model itself found wrong. */
+/* Write the error text of a positive code, which the model's Asserts return. */
 static void say_code(const Library *library, int32_t code) {
     begin_error(library);
     if (code <= library->num_messages) {
@@ -718,7 +718,7 @@ static void say_code(const Library *library, int32_t code) {
     }
 }
 
-/* Extents and workspace for the sizes that are known. */
+/* Compute extents and workspace from the sizes, which are all known. */
 static int32_t ask_shapes(const Library *library, int32_t number, const int64_t *sizes, int64_t threads,
                           int64_t *made, int64_t *workspace) {
     const Level *level = &library->levels[number];
@@ -790,7 +790,7 @@ static int32_t say_too_small(const Library *library, int64_t given, int64_t need
     return TOO_SMALL;
 }
 
-/* Run in `workspace`, or where that is null and `bytes` too, in this thread's own scratch memory. */
+/* Run in `workspace`, or, if that and `bytes` are null, in this thread's own scratch memory. */
 static int32_t run_checked(const Library *library, int32_t number, const Check *check, void **data,
                            DLTensor *const *outputs, int64_t threads, int64_t needed, void *workspace,
                            int64_t *bytes) {
@@ -863,7 +863,7 @@ static int32_t run(const Library *library, const DLTensor *const *inputs, int32_
         sizes[k] = UNKNOWN;
     }
     code = check_inputs(&check, inputs, num_inputs, data, extents);
-    if (code == 0) { /* its sizes may be extents of outputs only: they are known then, too */
+    if (code == 0) { /* before the test for unknown sizes, which may be extents of outputs only */
         code = check_outputs(&check, outputs, num_outputs, data + library->num_inputs,
                              extents + library->num_inputs);
     }
@@ -875,7 +875,7 @@ static int32_t run(const Library *library, const DLTensor *const *inputs, int32_
     }
     threads = begin_call(&turn);
     code = ask_shapes(library, level, sizes, threads, made, &needed);
-    if (code == 0 && library->levels[level].shapes != 0) { /* now with the extents that are computed */
+    if (code == 0 && library->levels[level].shapes != 0) { /* again, with the computed extents */
         check.made = made;
         for (int32_t k = 0; k < library->num_inputs && code == 0; k++) {
             code = library->inputs[k].kind == ARRAY ? check_shape(&check, &library->inputs[k], inputs[k], 0) : 0;

@@ -1,4 +1,4 @@
-"""Which of a library's levels of processors is run here, by what its metadata say."""
+"""Selection of the CPU level of a library that this processor runs, from the library's metadata."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from tvmlite.core.errors import LibraryError
 from tvmlite.machine.features import missing_features
 
 CPU_LEVEL = "cpu_level"
-"""The key of the level that was chosen, in the metadata of a loaded library."""
+"""The key of the selected level in the metadata of a loaded library."""
 
 
 def rows_of(path: Path, fields: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """The levels that the metadata ``fields`` of the library ``path`` list, each with all it needs; a library
-    without levels has one row, whose name is empty. A LibraryError if they are damaged."""
+    """The levels in the metadata ``fields`` of the library ``path``, each completed by the common fields; a
+    library without levels has one row, whose name is empty. Raises LibraryError if they are damaged."""
     plain = {key: fields[key] for key in ("entry", "target", "features")}
     rows: Any = fields.get("levels", [{"name": ""}])
     try:
@@ -39,8 +39,8 @@ def rows_of(path: Path, fields: Mapping[str, Any]) -> list[dict[str, Any]]:
 def chosen(path: Path, fields: Mapping[str, Any]) -> tuple[dict[str, Any], str]:
     """The metadata ``fields`` of the level to run, and the symbol of its entry.
 
-    It is the last that this processor has all instruction sets of, or the one that ``TVMLITE_CPU_LEVEL``
-    names. A LibraryError says what is missing.
+    It is the last level whose instruction sets this processor has, or the one that ``TVMLITE_CPU_LEVEL``
+    names. Raises a LibraryError with the missing instruction sets if it cannot run.
     """
     rows = rows_of(path, fields)
     row = _chosen(path, rows)

@@ -1,4 +1,4 @@
-"""A compiled model, called by input names."""
+"""Compiled models, called with inputs by position or name."""
 
 from __future__ import annotations
 
@@ -18,23 +18,23 @@ from tvmlite.runtime.timing import Timing
 from tvmlite.show import html
 
 METADATA = "tvmlite_metadata"
-"""The symbol of a library's metadata for programs that load it: the text, ended by a zero byte."""
+"""The symbol of a library's metadata for programs that load it: the text, terminated by a zero byte."""
 
 OTHERS = "others"
-"""The key of the metadata of further functions that were linked into a library."""
+"""The key of the metadata of further functions that are linked into the same library."""
 
 
 class Library(InProcess):
-    """A model's entry. ``lib(x)`` gives one array, or a tuple in the order of ``output_names``.
+    """A model's entry. ``lib(x)`` returns one array, or a tuple in the order of ``output_names``.
 
-    It is not pickled: another process is given a file (``lib.export``, ``runtime.load``).
+    It cannot be pickled: another process needs a file (``lib.export``, ``runtime.load``).
 
-    Inputs go by position or by name, as in ``CompiledFunction``, which says what is accepted. ``metadata``
-    is what the library's maker wrote into it; its ``sequences`` say which of the parameters make up lists of
-    arrays, which go in and out as such (the parameters of list ``x`` are ``x.0``, ``x.1``, ...); its
-    ``squeezed`` say which axes an output is without in a run where all of them are of extent 1. Its
-    ``input_names`` and ``output_names`` are the model's own, which need not be C identifiers as those of the
-    signature are; its ``kernel_labels`` are what people call the kernels of ``signature.kernels``.
+    Inputs are passed by position or by name; ``CompiledFunction`` documents what is accepted. ``metadata``
+    was written by the library's producer. In it, ``sequences`` lists the parameters that form lists of
+    arrays, which are passed and returned as lists (the parameters of list ``x`` are ``x.0``, ``x.1``, ...);
+    ``squeezed`` lists the axes that are removed from an output in runs where all of them have extent 1.
+    ``input_names`` and ``output_names`` are the model's names, which need not be C identifiers as those of
+    the signature; ``kernel_labels`` are readable names of the kernels of ``signature.kernels``.
     """
 
     def __init__(self, function: CompiledFunction, metadata: Mapping[str, Any] | None = None) -> None:
@@ -55,11 +55,11 @@ class Library(InProcess):
 
     @property
     def cpu_level(self) -> str:
-        """Which of the levels of processors of a loaded library this is; empty if it has none."""
+        """The CPU level of a loaded library that is in use; empty if the library has no levels."""
         return str(self.metadata.get("cpu_level", ""))
 
     def _names(self, key: str, parameters: Sequence[str]) -> tuple[str, ...]:
-        """The model's names for ``parameters``, from the metadata; their own where it has none."""
+        """The model's names for ``parameters`` from the metadata, or ``parameters`` if it has none."""
         names = self.metadata.get(key, parameters)
         if not isinstance(names, (list, tuple)) or len(names) != len(parameters):
             raise LibraryError(
@@ -68,7 +68,7 @@ class Library(InProcess):
         return tuple(map(str, names))
 
     def __call__(self, *inputs: Any, **named: Any) -> Any:
-        """Run the model: one output, or a tuple in the order of ``output_names``; see the class."""
+        """Run the model; returns one output, or a tuple in the order of ``output_names``. See the class."""
         result = self._in_rank(self.function(*self._inputs(inputs, named)))
         if self._lists is None:
             return result
@@ -76,7 +76,7 @@ class Library(InProcess):
         return made[0] if len(made) == 1 else tuple(made)
 
     def _in_rank(self, result: Any) -> Any:
-        """What the function gave, without the axes that an output lacks where they are of extent 1."""
+        """The function's ``result`` without the ``squeezed`` axes of outputs in which they have extent 1."""
         if not self._squeezed or result is None:
             return result
         made = list(result) if isinstance(result, tuple) else [result]
@@ -86,7 +86,7 @@ class Library(InProcess):
         return tuple(made) if isinstance(result, tuple) else made[0]
 
     def run(self, inputs: Mapping[str, Any]) -> dict[str, Any]:
-        """The outputs by name, for the inputs by name."""
+        """Run the model on inputs by name, and return the outputs by name."""
         if self._quick is not None and inputs.__class__ is dict:
             made = self._quick(inputs)
             if made is not None:
@@ -105,7 +105,7 @@ class Library(InProcess):
         return dict(zip(self.output_names, result if isinstance(result, tuple) else (result,), strict=True))
 
     def profile(self, *inputs: Any, **named: Any) -> Profile:
-        """One run, timed kernel by kernel."""
+        """Run the model once, and return the time of each kernel."""
         given = self._inputs(inputs, named)
         start = time.perf_counter_ns()
         result, times = self.function.profile(*given)
@@ -121,12 +121,12 @@ class Library(InProcess):
         budget: float = 0.5,
         **named: Any,
     ) -> Timing:
-        """Seconds of one run, checks and allocation of outputs not counted; see ``timing.measure``."""
+        """Seconds of one run, without checks and allocation of outputs; see ``timing.measure``."""
         given = self._inputs(inputs, named)
         return self.function.time(*given, number=number, repeat=repeat, budget=budget)
 
     def _inputs(self, given: Sequence[Any], named: Mapping[str, Any]) -> Sequence[Any]:
-        """All inputs in order; InputError for a name that is unknown, missing or given twice."""
+        """All inputs in order; InputError for an unknown name, a missing input, or one given twice."""
         wanted = self.input_names
         if self._lists is not None:
             given, named = self._lists[0].spread(given, named)
@@ -148,7 +148,7 @@ class Library(InProcess):
         return [*given, *(named[name] for name in wanted[len(given) :])]
 
     def _repr_html_(self) -> str:
-        """What a notebook shows: the ends with their types, and how many kernels there are."""
+        """The display in notebooks: inputs and outputs with their types, and the number of kernels."""
         ends = [("", "name", "type")]
         inputs = [p for p in self.signature.parameters if p.kind in ("input", "scalar")]
         for kind, names, parameters in (
@@ -168,7 +168,8 @@ class Library(InProcess):
 
 
 def squeezed_axes(rows: Any, outputs: int) -> tuple[tuple[int, tuple[int, ...]], ...]:
-    """From metadata: outputs by their places, and the axes that each lacks where all are of extent 1."""
+    """The field ``squeezed`` of metadata: positions of outputs, and their axes that are removed if all have
+    extent 1."""
     try:
         made = tuple((int(place), tuple(int(axis) for axis in axes)) for place, axes in rows)
     except (TypeError, ValueError) as error:
@@ -185,9 +186,9 @@ def _sequences(rows: Any, inputs: Sequence[str], outputs: Sequence[str]) -> tupl
 
 
 def metadata(signature: Signature, target: str, features: Sequence[str] = (), **more: Any) -> str:
-    """The text a library carries (``seal``, ``METADATA``): its entry, and what the processor must have.
+    """The text of a library's metadata (``seal``, ``METADATA``): its entry, and the required target.
 
-    ``features`` are LLVM's names of the instruction sets the code uses; ``more`` are the maker's own.
+    ``features`` are LLVM's names of the instruction sets that the code uses; ``more`` are further fields.
     """
     fields = {
         **more,

@@ -1,4 +1,4 @@
-"""One shared library from object files, with whatever linker the machine has."""
+"""Linking of object files to a shared library, with any linker that this machine has."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ C_FLAGS = (
     "-ffp-contract=off",
     "-fPIC",
 )
-"""How kernels in C are compiled for the machine they are compiled on. Tuned for some processors, GCC 12
-takes a vector from memory for each of its uses: a tile of 4 x 64 sums ran at 0.46 of its speed."""
+"""The flags of C kernels that run on the machine that compiles them. With the tuning of some processors, GCC
+12 loads a vector from memory for each of its uses: a tile of 4 x 64 accumulators ran at 0.46 of its speed."""
 
 
 def c_compilers(triple: str = "") -> list[list[str]]:
-    """The commands of the C compilers there are, best first; for another machine, those that know it."""
+    """The commands of the installed C compilers for ``triple``, best first ("": this machine)."""
     found, native = [], Triple.parse(triple).is_native
     if native:
         found = [[path] for name in ("cc", "gcc", "clang") if (path := shutil.which(name))]
@@ -52,12 +52,12 @@ def c_compilers(triple: str = "") -> list[list[str]]:
 
 
 def has_zig() -> bool:
-    """Whether the package ``ziglang`` is installed, whose compiler and linker know many machines."""
+    """Whether the package ``ziglang`` is installed, a compiler and linker for many targets."""
     return importlib.util.find_spec("ziglang") is not None
 
 
 def linkers(triple: str = "") -> list[list[str]]:
-    """The commands that make a shared library: the C compilers, and ``ld`` on its own."""
+    """The commands that can link a shared library: the C compilers, and ``ld`` by itself."""
     found = c_compilers(triple)
     if Triple.parse(triple).is_native and sys.platform == "linux" and (path := shutil.which("ld")):
         found.append([path])
@@ -83,12 +83,12 @@ def shared(
     metadata: str = "",
     whole: bool = False,
 ) -> Path:
-    """Link ``objects`` (their bytes, or files) into the shared library ``path``, and return that.
+    """Link ``objects`` (bytes, or files) into the shared library ``path``, atomically; returns the path.
 
-    Only the symbols ``exports`` are visible from outside, if any are named; for macOS all are. ``data`` is a
-    symbol that the objects refer to, and its bytes, uint8, of any number (``segment``). With ``metadata`` the
-    file is one that ``runtime.load`` accepts (``seal``). Of a static library among ``objects`` all is linked
-    if ``whole``, else what other objects refer to. It appears whole or not at all. Raises LibraryError when
+    If ``exports`` are named, only these symbols are exported, except for macOS, where all are. ``data`` is a
+    symbol that the objects refer to, and its bytes, uint8, of any size (``segment``). With ``metadata``
+    ``runtime.load`` accepts the file (``seal``). A static library among ``objects`` is linked completely
+    if ``whole``, else only the members that other objects refer to. Raises LibraryError if
     there is no linker, or it fails, or a file cannot be written.
     """
     commands = linkers(triple)
@@ -124,7 +124,7 @@ def relocatable(
     triple: str = "",
     data: tuple[str, np.ndarray] | None = None,
 ) -> Path:
-    """Join ``objects`` and ``data`` into one object, to be linked later, and return its path; errors as of
+    """Join ``objects`` and ``data`` into one object, to be linked later, and return its path; errors as in
     ``shared``."""
     zig = [sys.executable, "-m", "ziglang", "ld.lld"]
     commands = [zig if "ziglang" in command else command for command in linkers(triple)]
@@ -138,7 +138,7 @@ def archive(
     triple: str = "",
     data: tuple[str, np.ndarray] | None = None,
 ) -> Path:
-    """Put ``objects`` and ``data`` into one static library, and return its path; errors as of ``shared``."""
+    """Put ``objects`` and ``data`` into one static library, and return its path; errors as in ``shared``."""
     native = Triple.parse(triple).is_native
     own = [[found] for name in ("ar", "llvm-ar") if native and (found := shutil.which(name))]
     commands = [*own, *([[sys.executable, "-m", "ziglang", "ar"]] if has_zig() else [])]
@@ -152,7 +152,7 @@ def _joined(
     triple: str,
     data: tuple[str, np.ndarray] | None,
 ) -> Path:
-    """The file ``path``, by the first of ``commands`` that succeeds: each takes it and then what to join."""
+    """Write ``path`` by the first of ``commands`` that succeeds; each takes the output, then the inputs."""
     if not commands:
         what = f"for target {triple!r}" if triple else "on this machine"
         raise LibraryError(f"cannot write {os.fspath(path)!r}: there is no linker {what}", hint=HINT)
@@ -162,14 +162,14 @@ def _joined(
             files.append(data_object(*data, triple, folder))
 
         def join(output: Path) -> None:
-            output.unlink()  # an archive that is there would be added to
+            output.unlink()  # ar would add to an existing archive
             run_first([[*command, str(output), *map(str, files)] for command in commands], f"joining {path}")
 
         return write_atomically(path, join, mode=0o666)
 
 
 def compile_c(source: str, triple: str) -> bytes:
-    """The object of a C source for ``triple``; LibraryError without a compiler for it, or if it fails."""
+    """The object of a C source for ``triple``; LibraryError if there is no compiler for it, or it fails."""
     commands = c_compilers(triple)
     if not commands:
         raise LibraryError(f"there is no C compiler for target {triple!r}", hint="pip install ziglang")
@@ -187,7 +187,7 @@ def compile_c(source: str, triple: str) -> bytes:
 def data_object(symbol: str, data: np.ndarray, triple: str, folder: Path) -> Path:
     """An object file in ``folder`` in which ``symbol`` is the read-only ``data``, uint8, aligned to 64 bytes.
 
-    The compiler for ``triple`` makes it of a file with the bytes. Errors as of ``compile_c``."""
+    The compiler for ``triple`` assembles it from a file with the bytes. Errors as in ``compile_c``."""
     write_file(folder / "data.bin", data.tobytes())
     path = (folder / "data.bin").as_posix()
     object_format = Triple.parse(triple).object_format
@@ -199,7 +199,7 @@ def data_object(symbol: str, data: np.ndarray, triple: str, folder: Path) -> Pat
     size = [f".size {name}, {data.nbytes}"] if wasm else []
     stack = (
         [] if wasm or apple or windows else ['.section .note.GNU-stack,"",%progbits']
-    )  # which need not be executable
+    )  # the stack need not be executable
     lines = [section, f".globl {name}", *kind, ".p2align 6", f"{name}:", f'.incbin "{path}"', *size, *stack]
     text, output = folder / "data.s", folder / "data.o"
     write_file(text, "\n".join([*lines, ""]).encode())
@@ -211,7 +211,7 @@ def data_object(symbol: str, data: np.ndarray, triple: str, folder: Path) -> Pat
 
 
 def as_files(objects: Sequence[bytes | Path], folder: Path) -> list[Path]:
-    """``objects`` as files: those given as bytes are written into ``folder``."""
+    """``objects`` as files; those given as bytes are written to ``folder``."""
     files = []
     for number, one in enumerate(objects):
         if isinstance(one, (bytes, bytearray, memoryview)):
@@ -223,7 +223,7 @@ def as_files(objects: Sequence[bytes | Path], folder: Path) -> list[Path]:
 
 
 def _exports_script(exports: Sequence[str], folder: Path, triple: str) -> Path | None:
-    """A file that tells the linker of ``exports``, if it takes one."""
+    """A file that lists ``exports`` for the linker, if it takes one."""
     if exports and Triple.parse(triple).object_format == "coff":
         listed = folder / "exports.def"
         write_file(listed, "\n".join(["EXPORTS", *exports, ""]).encode())
@@ -243,7 +243,8 @@ def _link_command(
     triple: str,
     whole: bool,
 ) -> list[str]:
-    """Threads of the pool run code of the library, so it is never unloaded (``nodelete``)."""
+    """The command that links ``files``. The library is never unloaded (``nodelete``), as threads of the pool
+    run its code."""
     machine = Triple.parse(triple)
     if machine.object_format in ("coff", "macho"):
         named = [f"-Wl,-install_name,@rpath/{output.name}"] if machine.object_format == "macho" else []
@@ -265,12 +266,12 @@ _WHOLE, _NOT_WHOLE = "-Wl,--whole-archive", "-Wl,--no-whole-archive"
 
 
 def _is_ld(command: Sequence[str]) -> bool:
-    """Whether ``command`` is a linker on its own and no compiler's."""
+    """Whether ``command`` is a linker itself and not a compiler that calls one."""
     return Path(command[0]).name == "ld"
 
 
 def run_first(commands: Sequence[list[str]], doing: str) -> None:
-    """Run ``commands`` until one succeeds; LibraryError with the first one's words if none does."""
+    """Run ``commands`` until one succeeds; LibraryError with the first one's output if none does."""
     said: list[str] = []
     absent: list[str] = []
     for command in commands:
@@ -283,14 +284,14 @@ def run_first(commands: Sequence[list[str]], doing: str) -> None:
             return
         words = (done.stderr or done.stdout).strip()
         said.append(words[-2000:] or f"{command[0]} ended with {done.returncode} (-25: a file too large)")
-    if said:  # a tool is there: what it says is the reason, a full disk as well as a wrong symbol
+    if said:  # a tool exists, and its output is the reason, be it a full disk or a wrong symbol
         raise LibraryError(f"{doing} failed: {said[0]}")
     raise LibraryError(f"{doing} failed: {'; '.join(absent)}", hint=HINT)
 
 
 @contextlib.contextmanager
 def temporary_folder(prefix: str) -> Iterator[Path]:
-    """A folder that is removed afterwards; LibraryError if none can be made."""
+    """A context with a temporary folder; LibraryError if it cannot be created."""
     try:
         folder = tempfile.TemporaryDirectory(prefix=prefix)
     except OSError as error:
@@ -300,7 +301,7 @@ def temporary_folder(prefix: str) -> Iterator[Path]:
 
 
 def write_file(path: Path, content: bytes) -> None:
-    """Write a temporary file; a LibraryError names it if it cannot be written."""
+    """Write a temporary file; raises a LibraryError with its name if that fails."""
     try:
         path.write_bytes(content)
     except OSError as error:
@@ -308,10 +309,10 @@ def write_file(path: Path, content: bytes) -> None:
 
 
 def write_atomically(path: str | os.PathLike[str], make: Callable[[Path], object], mode: int = 0o777) -> Path:
-    """Have ``make`` write a file beside ``path``, then put it in its place; a failure leaves nothing.
+    """Let ``make`` write a file in the same folder, then rename it to ``path``; a failure leaves no file.
 
-    The file gets the permissions ``mode``, but for those the process's umask takes away. A LibraryError says
-    why it cannot be written: a full disk, a folder that is not there or not ours.
+    The file gets the permissions ``mode`` without those in the process's umask. Raises a LibraryError with
+    the reason if it cannot be written: a full disk, a folder that does not exist or is not writable.
     """
     final = Path(path)
     try:

@@ -1,4 +1,4 @@
-"""Exported libraries: what is in a file, and the model in it, loaded."""
+"""Loading of exported libraries, and reading of their metadata."""
 
 from __future__ import annotations
 
@@ -20,24 +20,24 @@ from tvmlite.runtime.pool import threads
 
 
 def load(path: str | os.PathLike[str]) -> Library:
-    """The model in the shared library ``path``, which ``lib.export`` wrote.
+    """Load the model in the shared library ``path``, which ``lib.export`` wrote.
 
     An archive (.tar) is linked first, or compiled if it has C source; a LibraryError says what is missing for
     that.
 
-    Of one with code for several levels of processors the highest is taken that this one runs, or the one that
-    ``TVMLITE_CPU_LEVEL`` names; the result's ``cpu_level`` says which.
+    If the library has code for several CPU levels, the highest that this processor runs is used, or the one
+    that ``TVMLITE_CPU_LEVEL`` names; the result's ``cpu_level`` is its name.
 
-    Needs numpy and cffi only. Raises LibraryError if the file is missing, damaged, truncated, not one of
-    ours, of another ABI version, or for another processor: all that is found out before anything in it runs.
-    The library stays loaded until the process ends.
+    Needs only numpy and cffi. Raises LibraryError if the file is missing, damaged, truncated, not a tvmlite
+    library, of another ABI version, or for another processor: all of this is checked before anything in it
+    runs. The library stays loaded until the process ends.
     """
     return load_each(path)[0]
 
 
 def load_each(path: str | os.PathLike[str]) -> list[Library]:
-    """All that the library ``path`` has: several, where objects of several were linked into one. Errors
-    as of ``load``."""
+    """Load all models of the library ``path``: several if objects of several were linked into one. Errors
+    as in ``load``."""
     file = _existing(path)
     if file.suffix == ".tar":
         with link.temporary_folder("tvmlite-load-") as folder:
@@ -46,7 +46,7 @@ def load_each(path: str | os.PathLike[str]) -> list[Library]:
 
 
 def _loaded(library: Path, file: Path) -> list[Library]:
-    """What is in the shared ``library``, which comes from ``file``: itself, or an archive."""
+    """The models in the shared ``library``, which was made from ``file``: itself, or an archive."""
     if sys.platform == "linux":
         elf.check_shared_library(library)
     first = read_metadata(library)
@@ -56,7 +56,7 @@ def _loaded(library: Path, file: Path) -> list[Library]:
 
 
 def _function(handle: ctypes.CDLL, file: Path, fields: dict[str, Any], symbol: str) -> Library:
-    """What has the entry ``symbol`` in the library ``file``, of the metadata ``fields``."""
+    """The model with the entry ``symbol`` in the library ``file``, with the metadata ``fields``."""
     signature = Signature.from_json(fields["entry"])
     address = _address(handle, symbol)
     if address is None:
@@ -72,15 +72,16 @@ def _function(handle: ctypes.CDLL, file: Path, fields: dict[str, Any], symbol: s
 
 
 def load_module(path: str | os.PathLike[str]) -> CompiledFunction:
-    """TVM's ``load``: the function of a library, which is given outputs too. Errors as of ``load``."""
+    """The function of a library, as TVM's ``load_module`` gives it: it also takes outputs. Errors as in
+    ``load``."""
     return load(path).function
 
 
 def read_metadata(path: str | os.PathLike[str]) -> dict[str, Any]:
-    """What the maker of the library ``path`` wrote into it: ``entry``, ``target`` and ``features``, and more.
+    """The metadata of the library or archive (.tar) ``path``: ``entry``, ``target``, ``features`` and others.
 
-    It may be an archive (.tar), too. Nothing in it is run, and it may be for another processor. Raises
-    LibraryError if it is missing, damaged, truncated, not one of ours, or of another ABI version.
+    Nothing in the file is run, and it may be for another processor. Raises LibraryError if it is missing,
+    damaged, truncated, not a tvmlite library, or of another ABI version.
     """
     file = _existing(path)
     try:
@@ -91,7 +92,7 @@ def read_metadata(path: str | os.PathLike[str]) -> dict[str, Any]:
 
 
 def _checked(file: Path, fields: Any) -> dict[str, Any]:
-    """``fields``, if they are metadata of something in ``file``."""
+    """``fields`` if they are valid metadata; raises LibraryError, which names ``file``, if not."""
     try:
         if fields["abi"] != VERSION:
             raise LibraryError(f"{file} has ABI version {fields['abi']}, this runtime speaks {VERSION}")
@@ -120,12 +121,12 @@ def _existing(path: str | os.PathLike[str]) -> Path:
 
 
 _opened: dict[object, tuple[int, ...]] = {}
-"""What was loaded, by path and by (device, inode), and which version of it."""
+"""The loaded files, by path and by (device, inode), with the version that was loaded."""
 
 
 def _open(file: Path) -> ctypes.CDLL:
-    """``file`` loaded. The loader gives back what it once loaded under a name or an inode, so a file that
-    has changed since is loaded from a copy."""
+    """Load ``file``. As the system's loader returns a library loaded earlier from the same name or inode, a
+    file that has changed since is loaded from a copy."""
     status = file.stat()
     version = (status.st_dev, status.st_ino, status.st_mtime_ns, status.st_size)
     keys = (str(file), version[:2])
@@ -137,7 +138,7 @@ def _open(file: Path) -> ctypes.CDLL:
             copy = Path(folder) / file.name
             shutil.copyfile(file, copy)
             return ctypes.CDLL(str(copy))
-    except (OSError, UnicodeDecodeError) as error:  # what the loader says may not be text
+    except (OSError, UnicodeDecodeError) as error:  # the loader's message may not be text
         raise LibraryError(f"cannot load {file}: {error}") from error
 
 

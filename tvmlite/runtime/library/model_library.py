@@ -1,8 +1,8 @@
-"""Archives of a model: code to link into a program, and what it was made of, in one tar file.
+"""Archives of a model: code to link into a program, and its sources, in one tar file.
 
 The folders are those of TVM's model library format: ``metadata.json``, ``codegen/host/lib`` or
-``codegen/host/src``, ``codegen/host/include``, and ``src/relay.txt``. ``records.json`` says how each kernel
-was scheduled. ``SHA256SUMS``, the last file, has the digest of all others, as ``sha256sum -c`` reads it.
+``codegen/host/src``, ``codegen/host/include``, and ``src/relay.txt``. ``records.json`` has the schedule of
+each kernel. ``SHA256SUMS``, the last file, has the digests of all others, in the format of ``sha256sum -c``.
 """
 
 from __future__ import annotations
@@ -22,29 +22,29 @@ LIBRARIES, SOURCES, HEADERS = (f"codegen/host/{name}/" for name in ("lib", "src"
 DIGESTS = "SHA256SUMS"
 
 MOST_FILES = 1000
-"""Files that an archive may have: what is read is bounded."""
+"""The most files of an archive, to bound the work of reading untrusted ones."""
 
 _MODE = 0o644
 
 
 def write(path: Path, files: Mapping[str, bytes]) -> None:
-    """Write ``files`` by name into the archive ``path``: the same files give the same bytes."""
+    """Write ``files``, by name, to the archive ``path``, deterministically."""
     digests = "".join(f"{hashlib.sha256(content).hexdigest()}  {name}\n" for name, content in files.items())
     with tarfile.open(path, "w", format=tarfile.USTAR_FORMAT) as archive:
         for name, content in [*files.items(), (DIGESTS, digests.encode())]:
-            entry = tarfile.TarInfo(name)  # of time 0 and nobody's
+            entry = tarfile.TarInfo(name)  # with time 0 and no owner
             entry.size, entry.mode = len(content), _MODE
             archive.addfile(entry, io.BytesIO(content))
 
 
 def read(path: Path) -> dict[str, Any]:
-    """The metadata of the archive ``path``; a LibraryError unless each of its files is as it was written."""
+    """The metadata of the archive ``path``; raises LibraryError unless all its files match their digests."""
     return _fields(path, read_files(path, (METADATA,))[METADATA])
 
 
 def read_code(path: Path) -> tuple[str, dict[str, bytes]]:
-    """The text of the metadata, and the files of the model's code by their names, without folders; errors as
-    of ``read``. They are in memory, and no larger together than the archive."""
+    """The text of the metadata, and the contents of the model's code files by name, without folders; errors
+    as in ``read``. The contents together are no larger than the archive."""
     kept = read_files(path, (METADATA, LIBRARIES, SOURCES, HEADERS))
     text = kept.pop(METADATA).decode()
     _fields(path, text)
@@ -62,7 +62,8 @@ def _fields(path: Path, text: str | bytes) -> dict[str, Any]:
 
 
 def read_files(path: Path, wanted: tuple[str, ...]) -> dict[str, bytes]:
-    """The files of the archive whose names begin so, once all are checked; errors as of ``read``."""
+    """The files of the archive whose names begin with one of ``wanted``, after all are checked; errors as in
+    ``read``."""
     try:
         with tarfile.open(path, "r:") as archive:
             return _checked(path, archive, wanted)

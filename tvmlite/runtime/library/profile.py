@@ -1,4 +1,4 @@
-"""Where a model's time goes: nanoseconds kernel by kernel."""
+"""The profile of a model: the nanoseconds of each kernel."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from tvmlite.show import html
 
 @dataclass(frozen=True)
 class Profile:
-    """One run of an entry: ``(kernel, nanoseconds)`` in the order they ran, and the whole call's time.
+    """One run of an entry: ``(kernel, nanoseconds)`` in order of execution, and the time of the whole call.
 
-    ``result`` is what the run returned, ``labels`` are what people call the kernels. ``str`` gives a table,
-    the slowest first.
+    ``result`` is the result of the run, ``labels`` are readable names of the kernels. ``str`` gives a table,
+    the slowest kernel first.
     """
 
     kernels: tuple[tuple[str, int], ...]
@@ -22,11 +22,11 @@ class Profile:
 
     @property
     def outside(self) -> int:
-        """Nanoseconds spent outside kernels: checks, allocation, and the calls between kernels."""
+        """Nanoseconds spent outside kernels: in checks, allocation, and the code between kernels."""
         return self.nanoseconds - sum(time for _, time in self.kernels)
 
     def table(self) -> list[tuple[str, str, str]]:
-        """Kernels as rows of name, time and share, the slowest first; then what is outside, and the whole."""
+        """Rows of name, time and share: the kernels, the slowest first, then the rest, and the total."""
         names = self.labels or tuple(name for name, _ in self.kernels)
         times = (nanoseconds for _, nanoseconds in self.kernels)
         rows = sorted(zip(names, times, strict=True), key=lambda row: -row[1])

@@ -1,14 +1,14 @@
-"""The end of a library's file: what the library is, as text, and a digest of the whole.
+"""The end of a library's file: its metadata as text, and a digest of the whole file.
 
 A linked library is followed by its metadata in UTF-8 and by a footer of fixed size: ``MAGIC``, the version of
-this format, the bytes of the library and of the metadata, and a digest of all that comes before. Loaders of
-shared libraries ignore what follows the parts they map. So a file can be read, and found damaged, before
-anything in it is run, also on a machine of another kind.
+this format, the bytes of the library and of the metadata, and a digest of everything before it. Loaders of
+shared libraries ignore data after the parts that they map. Therefore a file can be read, and found damaged,
+before anything in it is run, even on a machine of another kind.
 
-The digest must not cost what mapping weights gains (``benchmarks/libraries.py`` times loading). Each block of
-the file becomes one number, the sum of its 64-bit words, which processors add at the speed of memory; BLAKE2b
-hashes these numbers. A block with any one word changed has another sum. This finds damage, not forgery: code
-from people whom one does not trust must not be loaded at all.
+The digest must not take the time that mapping the weights saves (``benchmarks/libraries.py`` times loading).
+Each block of the file becomes one number, the sum of its 64-bit words, which processors add at the speed of
+memory; BLAKE2b hashes these numbers. If any one word of a block changes, so does the sum. This detects
+damage, not forgery: code from untrusted sources must not be loaded at all.
 """
 
 from __future__ import annotations
@@ -24,17 +24,17 @@ from tvmlite.core.errors import LibraryError
 
 MAGIC = b"tvmlite library\n"
 FORMAT = 1
-"""The version of this format; of the calling convention within it, ``core.abi.signature.VERSION`` tells."""
+"""The version of this format; ``core.abi.signature.VERSION`` is that of the calling convention."""
 
 FOOTER = struct.Struct("<16sQQQ32s")
 """Magic, format, bytes of the library, bytes of the metadata, digest; 72 bytes."""
 
 _BLOCK = 1 << 18
-"""Bytes that become one number: they are added up where they still are in the processor's cache."""
+"""The bytes of a block, which becomes one number: few enough to be in cache when they are added."""
 
 
 def append(library: Path, metadata: str) -> None:
-    """Write ``metadata`` and the footer to the end of the linked ``library``; OSError if that fails."""
+    """Append ``metadata`` and the footer to the linked ``library``; raises OSError if that fails."""
     text = metadata.encode()
     with open(library, "r+b") as file:
         size = file.seek(0, 2)
@@ -47,7 +47,7 @@ def append(library: Path, metadata: str) -> None:
 
 
 def read(library: Path) -> str:
-    """The metadata of ``library``. LibraryError unless the file is whole, as it was written, and of this
+    """The metadata of ``library``. Raises LibraryError unless the file is complete, unchanged, and of this
     format."""
     try:
         with open(library, "rb") as file:
@@ -77,7 +77,7 @@ def read(library: Path) -> str:
 
 
 def _digest(file: BinaryIO, size: int, lengths: tuple[int, ...] | list[int]) -> bytes:
-    """The digest of the first ``size`` bytes of ``file``, from where it stands, and of ``lengths``."""
+    """The digest of ``size`` bytes of ``file``, from its current position, and of ``lengths``."""
     made = hashlib.blake2b(np.array(lengths, "<u8").tobytes(), digest_size=32)
     block = np.zeros(_BLOCK, np.uint8)
     words, left = block.view("<u8"), size

@@ -1,11 +1,11 @@
-"""Data of any size in a shared library: a segment of its own behind all others, written after linking.
+"""Data of any size in a shared library: a separate segment after all others, written after linking.
 
-Linkers hold all that they link in memory, and put data between code and what code reaches by 32-bit
-distances. So the linker gets an object of a few bytes (``stand_in``) whose symbol points ``DISTANCE`` past
-them, where nothing is; then ``append`` writes the data to the end of the library and has it mapped there. The
-program header for that is the one of a note, which is there to be overwritten: their table has no room for
-one more. Code finds the data as any symbol, by a 64-bit address in the global offset table, and adds offsets
-to that.
+Linkers hold all their input in memory, and may place data between code and targets that code reaches by
+32-bit offsets. Therefore the linker gets an object of a few bytes (``stand_in``) whose symbol points
+``DISTANCE`` past them, where nothing is; then ``append`` writes the data to the end of the library and lets
+it be mapped there. Its program header overwrites that of a note, which exists for this purpose, as the table
+of program headers has no room for one more. Code finds the data as any symbol, by a 64-bit address in the
+global offset table, and adds offsets to that.
 """
 
 from __future__ import annotations
@@ -23,32 +23,32 @@ from tvmlite.runtime.library.elf import HEADER, SECTION, SEGMENT, relocatable_ob
 
 SECTION_NAME = ".tvmlite.data"
 DISTANCE = 1 << 30
-"""From the stand-in to the data: more than any code takes, less than 32-bit addresses reach."""
+"""The bytes from the stand-in to the data: more than any code takes, less than 32-bit offsets reach."""
 
 _PAGE = 4096
 _LARGEST_PAGE = 1 << 16
-"""The largest that a processor has which ELF files are made for here."""
+"""The largest page size of the supported processors."""
 
 _LOAD, _NOTE = 1, 4
-"""Types of segments: what is mapped, and notes about the library, which are not needed to run it."""
+"""Types of segments: mapped ones, and notes about the library, which are not needed to run it."""
 
 _READABLE = 4
 
 _ADDRESS_IN_SECTION = 16
-"""The byte of a section's row from which on its address, offset and size stand."""
+"""The byte offset of address, offset and size in a section header."""
 
 
 def stand_in(symbol: str, triple: str = "") -> bytes:
-    """An object file for ``triple`` ("": this machine) in which ``symbol`` is where ``append`` puts data."""
+    """An object file for ``triple`` ("": this machine); ``symbol`` is the address of the appended data."""
     place = {symbol: (DISTANCE, 0)}
     return relocatable_object(SECTION_NAME, bytes(64), _PAGE, place, triple, note=b"tvmlite")
 
 
 def append(library: Path, data: np.ndarray) -> None:
-    """Write ``data``, uint8, into ``library``, which was linked with a ``stand_in``.
+    """Write ``data``, uint8, to ``library``, which was linked with a ``stand_in``.
 
-    It is mapped read-only, from the beginning of a page on. The bytes go from memory to the file as they
-    are. Raises OSError if the file cannot be written, and LibraryError if it is not as expected.
+    It is mapped read-only, starting at a page. The bytes are written to the file without a copy in memory.
+    Raises OSError if the file cannot be written, and LibraryError if it is not as expected.
     """
     with open(library, "r+b") as file:
         header = HEADER.unpack(file.read(HEADER.size))
@@ -75,7 +75,7 @@ def _write(file: BinaryIO, array: np.ndarray) -> None:
 
 
 def _spare(segments: Sequence[tuple[int, ...]], library: Path) -> int:
-    """The place of a note among the program headers, behind those of what is mapped, which are in order."""
+    """The position of a note among the program headers, after those of mapped segments."""
     last = max((at for at, row in enumerate(segments) if row[0] == _LOAD), default=0)
     for at, row in enumerate(segments):
         if row[0] == _NOTE and at > last:
@@ -84,8 +84,7 @@ def _spare(segments: Sequence[tuple[int, ...]], library: Path) -> int:
 
 
 def _stand_in_of(file: BinaryIO, header: Sequence[int]) -> tuple[int, int]:
-    """Where in ``file`` the address, offset and size of the stand-in's section are stored, and its
-    address."""
+    """The offset in ``file`` of the address, offset and size of the stand-in's section, and its address."""
     sections = _table(file, header[6], header[12], SECTION)
     names = sections[header[13]]
     file.seek(names[4])

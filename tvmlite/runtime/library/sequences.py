@@ -1,4 +1,4 @@
-"""Inputs and outputs that are lists of arrays: sequences, of lengths fixed when a model was compiled."""
+"""Inputs and outputs that are lists of arrays (sequences), whose lengths are fixed at compilation."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from tvmlite.core.errors import InputError, LibraryError
 
 
 class Sequences:
-    """Which of an entry's parameters, in order, make up a list under one name.
+    """The grouping of an entry's parameters, in order, into lists and single arrays.
 
-    ``rows`` are ``(name, count)``: the next ``count`` parameters are the list ``name``, or the next one is
-    an array of that name where ``count`` is None.
+    ``rows`` are ``(name, count)``: the next ``count`` parameters form the list ``name``, or, if ``count`` is
+    None, the next one is an array of that name.
     """
 
     def __init__(self, rows: Any, parameters: Sequence[str]) -> None:
@@ -31,7 +31,7 @@ class Sequences:
         return tuple(name for name, _ in self.rows)
 
     def spread(self, given: Sequence[Any], named: Mapping[str, Any]) -> tuple[list[Any], dict[str, Any]]:
-        """Inputs by position and by name, with each list's elements in its place."""
+        """Inputs by position and by name, with each list replaced by its elements."""
         positions: list[Any] = []
         elements: dict[str, Any] = {}
         start = 0
@@ -50,7 +50,7 @@ class Sequences:
         return positions, elements
 
     def gather(self, results: Any) -> list[Any]:
-        """What a function gave, one array or a tuple of all, as arrays and lists."""
+        """A function's results, one array or a tuple, as arrays and lists."""
         flat = list(results) if isinstance(results, tuple) else [results]
         made: list[Any] = []
         for _, count in self.rows:

@@ -1,8 +1,9 @@
-"""WebAssembly modules from object files: self-contained, without imports, for browsers and other engines.
+"""Linking of WebAssembly modules: self-contained, without imports, for browsers and other engines.
 
-A module exports its memory, the model's functions, and ``__heap_base``: from that address on the memory is
-the caller's, for inputs, outputs and scratch memory. It has neither threads nor a clock. The metadata is in a
-custom section named ``SECTION``, which is the last one, so that the file ends as ``seal`` says.
+A module exports its memory, the model's functions, and ``__heap_base``: the memory from that address on is
+free for the caller's inputs, outputs and scratch memory. It has neither threads nor a clock. The metadata is
+in a custom section named ``SECTION``, which is the last one, so that the file has the end that ``seal``
+defines.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ def module(
     data: tuple[str, np.ndarray] | None,
     metadata: str,
 ) -> Path:
-    """Link ``objects`` into the WebAssembly module ``path``; arguments and errors as of ``link.shared``."""
+    """Link ``objects`` into the WebAssembly module ``path``; arguments and errors as in ``link.shared``."""
     commands = link.c_compilers(triple)
     if not commands:
         raise LibraryError(
@@ -60,7 +61,7 @@ def _section_header(size: int) -> bytes:
 
 
 def _unsigned(value: int) -> bytes:
-    """``value`` in LEB128, as WebAssembly writes unsigned numbers."""
+    """``value`` in unsigned LEB128."""
     made = bytearray()
     while value >= 128:
         made.append(value & 127 | 128)

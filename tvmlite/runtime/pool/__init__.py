@@ -1,1 +1,1 @@
-"""The thread pool of compiled code, and how many threads it uses."""
+"""The thread pool of compiled code, and its number of threads."""

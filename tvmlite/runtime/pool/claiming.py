@@ -1,4 +1,4 @@
-"""How the thread pool divides a parallel loop, computed in advance: which thread does how much of it."""
+"""A model of how the thread pool divides a parallel loop, to predict the work of each thread."""
 
 from __future__ import annotations
 
@@ -7,19 +7,19 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 CHUNKS_A_THREAD = 4
-"""The most chunks of each thread, as in ``pool.c``."""
+"""The most chunks per thread, as in ``pool.c``."""
 
 
 def begin_of(chunk: int, chunks: int, extent: int) -> int:
-    """The first iteration of ``chunk``, one of ``chunks`` of ``extent`` iterations, as in ``pool.c``."""
+    """The first iteration of ``chunk``, with ``extent`` iterations in ``chunks``, as in ``pool.c``."""
     return chunk * (extent // chunks) + chunk * (extent % chunks) // chunks
 
 
 def busiest(work: Sequence[float], threads: int) -> float:
-    """The work of the thread that does most, where a loop has iterations of so much ``work`` each.
+    """The work of the busiest thread for a parallel loop with the ``work`` of each iteration.
 
-    Each thread takes the chunks of its own share, then what is left of others'; the first that is free goes
-    first.
+    Each thread executes the chunks of its own share, then remaining chunks of other shares; the thread that
+    becomes free first takes the next chunk.
     """
     extent = len(work)
     if extent == 0:

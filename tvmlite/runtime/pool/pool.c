@@ -1,14 +1,14 @@
 /* The thread pool of compiled code: parallel loops, the number of threads, and a clock.
  *
- * One job runs at a time. Each thread has a share of its chunks, which lie side by side, and takes them by
- * advancing its own word, (epoch, chunks taken), by compare-and-swap; then it takes what is left of others'
- * shares. So a loop carried out again and again finds in each processor's cache what that read the time
- * before, and nobody waits for a thread that sleeps. A word of an older epoch stands for a share of which
- * nothing is taken: a job is published by one word, (epoch, threads, chunks), and a thread that comes late,
- * with the word of a job that is over, finds all shares taken. The caller works too. A caller that finds the
- * pool busy (another thread's job, or its own when loops are nested) runs its loop itself. Threads spin for
- * a moment, then sleep: at once where they wait for a thread of the same processor, which cannot go on while
- * they spin. A child of fork starts threads of its own when it first needs them.
+ * One job runs at a time. Each thread has a share of contiguous chunks, and claims them by advancing the
+ * share's word, (epoch, chunks taken), with compare-and-swap; then it steals the remaining chunks of other
+ * shares. Therefore a loop that is executed repeatedly finds the data of the previous execution in each
+ * processor's cache, and no thread waits for a sleeping one. A word of an older epoch means that nothing of
+ * the share is taken: a job is published by one word, (epoch, threads, chunks), and a late thread, with the
+ * word of a finished job, finds all shares taken. The caller works, too. A caller that finds the pool busy
+ * (with another thread's job, or with its own if loops are nested) runs its loop alone. Threads spin for a
+ * short time, then sleep; they sleep at once if they wait for a thread on the same processor, which cannot
+ * continue while they spin. A child of fork starts its own threads when it first needs them.
  *
  * C99 with the atomics of GCC and Clang. Elsewhere, or with TVMLITE_SERIAL defined, loops run serially. In
  * WebAssembly without a system interface there is no clock, so that a module needs no imports.
@@ -25,26 +25,26 @@
 #endif
 
 #if defined(__GNUC__) && !defined(_WIN32)
-#define ONCE __attribute__((weak)) /* one pool where several models' objects are linked into one library */
+#define ONCE __attribute__((weak)) /* one pool if several models' objects are linked into one library */
 #else
 #define ONCE
 #endif
 
 typedef int32_t (*tvmlite_body)(void *closure, int64_t begin, int64_t end, int64_t thread);
 
-/* body(closure, begin, end, thread) over pieces of 0 .. extent - 1, thread in [0, threads);
- * the first non-zero return is returned, and pieces not begun by then are left out. */
+/* Calls body(closure, begin, end, thread) for pieces of 0 .. extent - 1, with thread in [0, threads). Returns
+ * the first non-zero result, after which no further pieces are started. */
 ONCE int32_t tvmlite_parallel_for(tvmlite_body body, void *closure, int64_t extent);
-/* The same, for what reads more than a cache holds, run after run: in every second run each thread takes its
- * share from the end, where the cache still has what the run before read last. */
+/* The same for loops that read more than a cache holds in every run: in every second run each thread starts
+ * at the end of its share, whose data were read last in the previous run and are still in cache. */
 ONCE int32_t tvmlite_sweep(tvmlite_body body, void *closure, int64_t extent);
-/* A run begins, and decides which way loops that sweep go; *runs is the caller's, and counts its runs. */
+/* Begins a run and sets the direction of tvmlite_sweep's loops; *runs belongs to the caller and counts runs. */
 ONCE void tvmlite_next_run(uint32_t *runs);
-/* Nanoseconds of a clock that never goes back; 0 where there is no clock. */
+/* The nanoseconds of a monotonic clock; 0 if there is no clock. */
 ONCE int64_t tvmlite_now(void);
-/* How many threads a loop may use, the caller among them; 0 or less: the default. */
+/* Sets the number of threads that a loop may use, including the caller; 0 or less: the default. */
 ONCE void tvmlite_set_num_threads(int32_t threads);
-/* That number; by default TVMLITE_NUM_THREADS, else the processors this process may use. */
+/* That number; by default TVMLITE_NUM_THREADS, else the number of processors that this process may use. */
 ONCE int32_t tvmlite_get_num_threads(void);
 
 #if !defined(TVMLITE_SERIAL) && defined(__GNUC__) && !defined(_WIN32) && !defined(__wasm__) &&           \
@@ -67,13 +67,14 @@ int64_t tvmlite_now(void) {
 
 enum { PIECES = 16 };
 
-/* Where the piece of this number begins, of `count` that 0 .. extent - 1 is cut into. The longer ones lie among
- * the others, so that any neighbours, a thread's share, are as long together as any others, or one longer. */
+/* The first iteration of a piece if 0 .. extent - 1 is cut into `count` pieces. Longer pieces are spread evenly
+ * among the others, so that the lengths of two runs of as many contiguous pieces, such as two threads' shares,
+ * differ by at most one. */
 static int64_t begin_of(int64_t piece, int64_t count, int64_t extent) {
     return piece * (extent / count) + piece * (extent % count) / count;
 }
 
-/* A whole loop on one thread; backwards, piece by piece from the last. */
+/* Run a whole loop on one thread; backwards: in pieces, the last first. */
 static int32_t run_alone(tvmlite_body body, void *closure, int64_t extent, int64_t thread, int32_t backwards) {
     int64_t count = !backwards ? 1 : extent < PIECES ? extent : PIECES;
     int32_t code = 0;
@@ -117,44 +118,44 @@ int32_t tvmlite_get_num_threads(void) { return 1; }
 #endif
 
 enum { MAX_THREADS = 1024, CHUNKS_A_THREAD = 4, STACK_BYTES = 4 << 20 };
-enum { SPINS = 3000, SPINS_A_LOOK = 100 }; /* before going to sleep; before looking who shares the processor */
+enum { SPINS = 3000, SPINS_A_LOOK = 100 }; /* before sleeping; before checking which threads share the processor */
 enum { CHUNK_BITS = 13, THREAD_BITS = 11, EPOCH_AT = CHUNK_BITS + THREAD_BITS };
 
 #define LOAD(place) __atomic_load_n(&(place), __ATOMIC_ACQUIRE)
 #define STORE(place, value) __atomic_store_n(&(place), (value), __ATOMIC_RELEASE)
 
-/* Two cache lines: what idle threads watch, and what working threads write. */
+/* Two cache lines: one that idle threads read, and one that working threads write. */
 static struct {
     uint64_t word;       /* epoch, number of threads, number of chunks */
-    uint32_t generation; /* jobs published; sleeping workers wait for it to change */
+    uint32_t generation; /* the number of published jobs; sleeping workers wait for it to change */
     uint32_t sleepers;
     tvmlite_body body;
     void *closure;
     int64_t extent;
-    int32_t backwards; /* whether shares are taken from their ends */
-    int32_t started;   /* workers that exist; changed only by who holds `busy` */
-    int32_t processor; /* the caller's, or negative if it is not known */
+    int32_t backwards; /* whether threads start at the ends of their shares */
+    int32_t started;   /* the number of workers; changed only by the holder of `busy` */
+    int32_t processor; /* the caller's, or negative if unknown */
 } job __attribute__((aligned(128)));
 
 static struct {
-    uint32_t done; /* chunks that workers have finished; the caller waits for it */
+    uint32_t done; /* the number of chunks that workers have finished; the caller waits for it */
     uint32_t caller_sleeps;
     int32_t result;
     uint32_t busy;
-    int32_t wanted; /* threads; 0: not asked yet */
-    int32_t backwards; /* whether this run is a second one, in which sweeps go from the end */
-    int32_t owner;  /* the process whose threads these are; negative while it is setting up */
+    int32_t wanted; /* the number of threads; 0: not determined yet */
+    int32_t backwards; /* whether tvmlite_sweep starts at the ends in this run, as in every second one */
+    int32_t owner;  /* the process that owns the threads; negative while it sets up the pool */
     int32_t has_key;
-    int32_t *alive; /* 1 where the pool is set up, 0 in the child of a fork; null where no memory can be so */
+    int32_t *alive; /* 1 if the pool is set up, 0 in a child of fork; null if the system has no such memory */
 } state __attribute__((aligned(128)));
 
-/* What is taken of each thread's share, (epoch, chunks), each in a cache line of its own. */
+/* The number of chunks taken of each thread's share, (epoch, chunks), each in its own cache line. */
 static struct {
     uint64_t word __attribute__((aligned(64)));
-    int32_t processor; /* one more than that on which this worker began its part of a job; 0: it has none */
+    int32_t processor; /* 1 plus the processor on which this worker began its part of a job; 0: it has no part */
 } share[MAX_THREADS];
 
-static pthread_key_t thread_key; /* holds a worker's number; none for a caller, whose number is 0 */
+static pthread_key_t thread_key; /* a worker's number; not set for a caller, whose number is 0 */
 
 #if defined(__has_builtin) && !defined(PAUSE)
 #if defined(__aarch64__) && __has_builtin(__builtin_arm_isb)
@@ -173,7 +174,7 @@ static pthread_key_t thread_key; /* holds a worker's number; none for a caller, 
 
 #if defined(__linux__) && defined(SYS_futex)
 
-/* Sleep while *place is value; may return early. */
+/* Sleep while *place equals value; may return early. */
 static void wait_while(uint32_t *place, uint32_t value) {
     (void)syscall(SYS_futex, place, 128 /* FUTEX_WAIT | PRIVATE */, value, (void *)0, (void *)0, 0);
 }
@@ -212,7 +213,7 @@ static void renew_waiting(void) {
 
 #endif
 
-/* The processor this thread runs on, or a negative number. */
+/* The processor that this thread runs on, or a negative number if unknown. */
 static int32_t processor(void) {
 #ifdef __linux__
     return sched_getcpu();
@@ -221,8 +222,8 @@ static int32_t processor(void) {
 #endif
 }
 
-/* Leave the caller's processor if there are others: Linux may leave two threads on one for a tenth of a
- * second while another is idle. May go back later: the set of processors that are allowed stays as it was. */
+/* Move away from the caller's processor if there are others, as Linux may keep two threads on one processor for
+ * a tenth of a second while another is idle. The affinity is restored, so that the thread may move back later. */
 static void leave_caller(void) {
 #ifdef __linux__
     int32_t here = processor();
@@ -270,7 +271,7 @@ static int32_t num_threads(void) {
     int32_t count = LOAD(state.wanted);
     if (count == 0) {
         int32_t made = default_threads();
-        /* Unless another thread has set it meanwhile: then that is the number. */
+        /* If another thread has set it in the meantime, its number is returned. */
         if (__atomic_compare_exchange_n(&state.wanted, &count, made, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
             count = made;
         }
@@ -295,9 +296,9 @@ static void run_chunk(int64_t chunk, int64_t count, int64_t thread) {
     }
 }
 
-/* Take what is left of the share of `owner`, of `threads`, in the job of `epoch`; how many of its `count`
- * chunks that were. The swap succeeds only while its job is unfinished, so what is read of the job until the chunk is done
- * belongs to that job. */
+/* Execute the remaining chunks in the share of `owner`, one of `threads`, of the job of `epoch`, which has `count`
+ * chunks; returns how many these were. The swap succeeds only while the job is unfinished, so that the fields of
+ * `job` that are read until the chunk is done belong to that job. */
 static uint32_t take_share(uint64_t epoch, int64_t count, int64_t threads, int64_t owner, int64_t thread) {
     int64_t first = owner * count / threads, size = (owner + 1) * count / threads - first;
     uint64_t taken = LOAD(share[owner].word);
@@ -316,7 +317,7 @@ static uint32_t take_share(uint64_t epoch, int64_t count, int64_t threads, int64
     }
 }
 
-/* Take chunks until none is left: first one's own, then others'. How many that were. */
+/* Execute chunks until none is left, first those of the thread's own share; returns how many these were. */
 static uint32_t take_chunks(int64_t thread) {
     uint64_t word = LOAD(job.word);
     int64_t count = (int64_t)(word & ((1 << CHUNK_BITS) - 1));
@@ -341,13 +342,13 @@ static void work(int64_t thread) {
     STORE(share[thread].processor, 0);
 }
 
-/* Whether the caller ran on this processor when it last began a job. */
+/* Whether the caller was on this processor when it last began a job. */
 static int32_t beside_caller(void) {
     int32_t here = processor();
     return here >= 0 && here == LOAD(job.processor);
 }
 
-/* Spin until there is a job newer than `seen`; 0 if there was none in good time. */
+/* Spin until there is a job newer than `seen`; returns 0 if there was none after a number of spins. */
 static int32_t spin_for_job(uint32_t seen) {
     for (int spins = 0; spins < SPINS; spins++) {
         if (LOAD(job.generation) != seen) {
@@ -377,7 +378,8 @@ static void *worker(void *number) {
     return 0;
 }
 
-/* Have `count` workers, or as many as the system grants. They take no signals: those are the program's. */
+/* Start workers until there are `count`, or as many as the system permits. All signals are blocked in them, so
+ * that the program's threads handle them. */
 static void start_workers(int32_t count) {
     pthread_attr_t attributes;
     sigset_t all, before;
@@ -399,7 +401,7 @@ static void start_workers(int32_t count) {
     (void)pthread_attr_destroy(&attributes);
 }
 
-/* Memory that is zeros again in the child of a fork; null where the system has none. */
+/* Memory that is zeroed in a child of fork; null if the system does not support it. */
 static int32_t *wiped_on_fork(void) {
 #ifdef __linux__
     size_t size = (size_t)sysconf(_SC_PAGESIZE);
@@ -414,8 +416,8 @@ static int32_t *wiped_on_fork(void) {
     return 0;
 }
 
-/* Whether the pool is set up in this process; after a fork the child sets it up anew. To ask for the
- * process's number is a call of the system, a third of what a launch takes, so memory is looked at first. */
+/* Whether the pool is set up in this process; a child of fork sets it up again. Asking for the process id is a
+ * system call, which takes a third of the time of a launch, so that the memory `alive` is checked first. */
 static int is_ready(void) {
     int32_t *alive = LOAD(state.alive), self, owner;
     if (alive != 0 && LOAD(*alive)) {
@@ -428,7 +430,7 @@ static int is_ready(void) {
     }
     if (owner == -self ||
         !__atomic_compare_exchange_n(&state.owner, &owner, -self, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
-        return 0; /* another thread is at it */
+        return 0; /* another thread is setting it up */
     }
     if (!state.has_key) {
         if (pthread_key_create(&thread_key, 0) != 0) {
@@ -460,12 +462,12 @@ static void publish(uint32_t chunks, int32_t threads) {
     STORE(job.word, epoch << EPOCH_AT | (uint64_t)threads << CHUNK_BITS | chunks);
     (void)__atomic_add_fetch(&job.generation, 1, __ATOMIC_SEQ_CST);
     sleepers = (int32_t)__atomic_load_n(&job.sleepers, __ATOMIC_SEQ_CST);
-    if (sleepers > 0) { /* when there are workers who must keep out, any of them might be woken: wake all */
+    if (sleepers > 0) { /* if some workers have no share, a wake-up might reach only these: wake all */
         wake(&job.generation, job.started < threads && helpers < sleepers ? helpers : sleepers);
     }
 }
 
-/* Whether a worker, of as many threads, has a part in the job and began it on this processor. */
+/* Whether one of the workers, with `threads` threads in all, began its part of the job on this processor. */
 static int32_t beside_worker(int32_t threads) {
     int32_t here = processor();
     for (int32_t thread = 1; here >= 0 && thread < threads; thread++) {
@@ -476,7 +478,7 @@ static int32_t beside_worker(int32_t threads) {
     return 0;
 }
 
-/* Wait until the workers, of as many threads, have done `chunks` chunks. */
+/* Wait until the workers, with `threads` threads in all, have finished `chunks` chunks. */
 static void wait_for_workers(uint32_t chunks, int32_t threads) {
     for (int spins = 0; spins < SPINS && LOAD(state.done) != chunks; spins++) {
         if (spins % SPINS_A_LOOK == 0 && beside_worker(threads)) {
@@ -510,7 +512,7 @@ static int32_t run(tvmlite_body body, void *closure, int64_t extent, int32_t bac
     }
     chunks = (uint32_t)threads * CHUNKS_A_THREAD;
     chunks = extent < (int64_t)chunks ? (uint32_t)extent : chunks;
-    threads = extent < (int64_t)threads ? (int32_t)extent : threads; /* the others keep out of their shares */
+    threads = extent < (int64_t)threads ? (int32_t)extent : threads; /* the others have no share */
     STORE(job.processor, processor());
     start_workers(threads - 1);
     job.body = body;

@@ -1,7 +1,7 @@
-"""The thread pool's texts: its C source, and the LLVM IR made from it for machines without a C compiler.
+"""The thread pool's C source, and the LLVM IR generated from it for machines without a C compiler.
 
-``python -m tvmlite.runtime.pool.pool`` makes the ``.ll`` files again with ziglang's clang: a developer's
-step.
+Developers run ``python -m tvmlite.runtime.pool.pool`` to generate the ``.ll`` files again with ziglang's
+clang.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ SYMBOLS = (
     "tvmlite_set_num_threads",
     "tvmlite_get_num_threads",
 )
-"""What the pool defines."""
+"""The symbols that the pool defines."""
 
 _TEXT = CText(Path(__file__).with_name("pool.c"), "tvmlite.runtime.pool.pool")
 
 
 def source() -> str:
-    """The pool in C99: the one truth."""
+    """The pool's C99 source, from which all else is generated."""
     return _TEXT.source
 
 
@@ -44,17 +44,17 @@ def has_llvm_ir(triple: str) -> bool:
 
 
 def llvm_ir(triple: str) -> str:
-    """The pool as LLVM IR text for a Linux ``triple`` that it is there for."""
+    """The pool as LLVM IR text for a ``triple`` for which ``has_llvm_ir`` holds."""
     return _TEXT.llvm_ir(triple)
 
 
 def source_hash() -> str:
-    """The hash of the C source that each ``.ll`` file carries in its first line."""
+    """The hash of the C source, which is in the first line of each ``.ll`` file."""
     return _TEXT.source_hash
 
 
 def generate(architecture: str) -> str:
-    """The text of ``pool_<architecture>.ll``, made from the C source by ziglang's clang."""
+    """The text of ``pool_<architecture>.ll``, generated from the C source by ziglang's clang."""
     return _TEXT.generate(architecture)
 
 

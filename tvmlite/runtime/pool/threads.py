@@ -1,4 +1,4 @@
-"""How many threads compiled code uses: one number for every thread pool in the process."""
+"""The number of threads of compiled code: one number for every thread pool in the process."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from tvmlite.core.errors import ConfigError
 from tvmlite.machine.cores import processors
 
 MOST = 1024
-"""A pool has no more threads than this."""
+"""The most threads of a pool."""
 
 
 class RunsCode(Protocol):
-    """What runs compiled code with scratch memory for a number of threads."""
+    """An object that runs compiled code with scratch memory for a number of threads."""
 
     def runs_for_fewer(self, threads: int) -> bool:
-        """Whether a call is under way whose scratch memory is for fewer than ``threads``."""
+        """Whether a call is running whose scratch memory is for fewer than ``threads`` threads."""
         ...
 
 
@@ -31,7 +31,7 @@ _runners: weakref.WeakSet[RunsCode] = weakref.WeakSet()
 
 
 def num_threads() -> int:
-    """The number of threads of a parallel loop, the caller's among them."""
+    """The number of threads of a parallel loop, including the caller."""
     global _wanted
     if _wanted is None:
         _wanted = min(config.num_threads() or processors(), MOST)
@@ -39,9 +39,9 @@ def num_threads() -> int:
 
 
 def set_num_threads(threads: int) -> None:
-    """Have parallel loops use ``threads`` threads, from the next call of a compiled function on.
+    """Let parallel loops use ``threads`` threads, starting with the next call of a compiled function.
 
-    A larger number takes effect once the calls under way in other threads are done: this waits for them.
+    A larger number takes effect when running calls in other threads have returned; this waits for them.
     """
     global _wanted
     if isinstance(threads, bool) or not isinstance(threads, int) or not 1 <= threads <= MOST:
@@ -51,7 +51,7 @@ def set_num_threads(threads: int) -> None:
     with _lock:
         if threads < num_threads():  # first the pools, then the scratch memory
             _set_pools(threads)
-        _wanted = threads  # calls that begin now bring scratch memory for so many
+        _wanted = threads  # new calls have scratch memory for this number
         while any(runner.runs_for_fewer(threads) for runner in list(_runners)):
             time.sleep(0.0005)
         _set_pools(threads)
@@ -63,9 +63,9 @@ def _set_pools(threads: int) -> None:
 
 
 def register_pool(key: object, setter: Callable[[int], object]) -> None:
-    """Have ``setter``, a pool's ``tvmlite_set_num_threads``, called now and at each change.
+    """Call ``setter``, a pool's ``tvmlite_set_num_threads``, now and at each change.
 
-    ``key`` is the pool's own: a second registration under it takes the first one's place.
+    ``key`` identifies the pool: a second registration with the same key replaces the first.
     """
     with _lock:
         _setters[key] = setter
@@ -73,5 +73,5 @@ def register_pool(key: object, setter: Callable[[int], object]) -> None:
 
 
 def register_runner(runner: RunsCode) -> None:
-    """Have ``runner`` asked before the number of threads grows; it is held weakly."""
+    """Let ``set_num_threads`` wait for calls of ``runner`` before the number grows; it is held weakly."""
     _runners.add(runner)

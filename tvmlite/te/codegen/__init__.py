@@ -1,1 +1,1 @@
-"""From legal loop IR to code: LLVM IR, objects and C99."""
+"""Code generation from legal loop IR: LLVM IR, object code and C99."""

@@ -1,4 +1,4 @@
-"""C functions that kernels call by name, defined in each source that needs them: a table."""
+"""A table of C functions that kernels call by name, defined in each source that needs them."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from tvmlite.core import techniques
 
 @dataclass(frozen=True)
 class Version:
-    """A body for processors that have the instruction set ``needs``, by LLVM's name: used where ``condition``
-    holds when the source is compiled, after ``#include`` of ``header`` and what it ``defines``."""
+    """A body for processors with the LLVM feature ``needs``, used if the preprocessor ``condition`` holds; it
+    needs the include of ``header`` and the definitions ``defines``."""
 
     needs: str
     condition: str
@@ -24,7 +24,7 @@ class Version:
 class CFunction:
     """A static function without a result: ``parameters`` as C writes them, and a ``body`` in plain C99.
 
-    ``versions`` do the same, to the bit; the first whose condition holds is used.
+    ``versions`` give bit-identical results; the first whose condition holds is used.
     """
 
     name: str
@@ -38,10 +38,10 @@ PREFIX = """#if defined(__GNUC__) && !defined(__clang__) && !defined(__OPTIMIZE_
 #else
 #define TL_FUNCTION static void
 #endif"""
-"""Their loops are over elements side by side, which GCC makes right vectors of, whatever its version."""
+"""The head of the functions. All versions of GCC vectorize their loops over contiguous elements correctly."""
 
 C_FUNCTIONS: dict[str, CFunction] = {}
-"""By name."""
+"""The functions by name."""
 
 
 def register(function: CFunction) -> None:
@@ -57,8 +57,8 @@ def are_known(names: Iterable[str]) -> bool:
 
 
 def definitions(names: Iterable[str], has: Callable[[str], bool]) -> list[str]:
-    """The functions ``names``, after what they include and define, with the versions that a processor may use
-    that ``has`` instruction sets."""
+    """The definitions of the functions ``names``, after their includes, with the versions whose features the
+    target ``has``."""
     chosen = {name: [one for one in C_FUNCTIONS[name].versions if has(one.needs)] for name in names}
     heads = [
         f"#if {one.condition}\n#include <{one.header}>\n{one.defines}#endif"

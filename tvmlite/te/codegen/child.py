@@ -1,8 +1,8 @@
-"""A child process that does work which may end its process: when it is lost, that is an error with a reason.
+"""A child process for work that may abort its process: if the child is lost, that is an error with a reason.
 
-The child is kept, since to start one may take longer than what it does; it ends when this process does, and a
-process that was forked starts its own. Requests and answers go through its standard input and output, each a
-line of JSON, which says how many bytes follow it.
+The child is kept, since starting one may take longer than its work; it ends when this process does, and a
+forked process starts its own. Requests and answers pass through its standard input and output, each as a
+line of JSON, which gives the number of bytes that follow it.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from collections.abc import Callable
 from typing import IO, Any
 
 lock = threading.Lock()
-"""Held while a child is asked: a process that is forked meanwhile could not ask any more."""
+"""Held during a request; a process forked meanwhile would inherit it locked, and could not ask any more."""
 
 _children: dict[tuple[int, str], _Child] = {}
-"""By the number of the process that started it, and by what it runs."""
+"""The children by the id of the process that started them and the module that they run."""
 
 
 class LostChild(Exception):
-    """The child ended before it answered; the text is what it said last."""
+    """The child ended before it answered; the text is the last line of its standard error."""
 
 
 def ask(module: str, request: dict[str, str], content: bytes) -> bytes:
@@ -44,7 +44,7 @@ def ask(module: str, request: dict[str, str], content: bytes) -> bytes:
 
 
 def serve(answer: Callable[[dict[str, Any], bytes], bytes]) -> None:
-    """Answer requests until there are no more: the main function of a child."""
+    """Answer requests until the input ends; the main function of a child."""
     while (message := _read(sys.stdin.buffer)) is not None:
         _write(sys.stdout.buffer, {}, answer(*message))
 
@@ -73,7 +73,7 @@ class _Child:
         return None if answer is None else answer[1]
 
     def last_words(self) -> str:
-        """What a child that was lost said last, or how it ended."""
+        """The last line on the standard error of a lost child, or its exit code."""
         code = self._process.wait()
         self._said.seek(0)
         lines = self._said.read().decode(errors="replace").strip().splitlines()
@@ -81,10 +81,10 @@ class _Child:
         return lines[-1] if lines else f"exit code {code}"
 
     def close(self) -> None:
-        """Let it end, and wait for that."""
+        """Close the child's input, so that it ends, and wait for its end."""
         for pipe in (self._process.stdin, self._process.stdout):
             assert pipe is not None
-            with contextlib.suppress(BrokenPipeError):  # what a lost child was to be asked
+            with contextlib.suppress(BrokenPipeError):  # a request that a lost child did not read
                 pipe.close()
         self._process.wait()
         self._said.close()
@@ -92,7 +92,7 @@ class _Child:
 
 @atexit.register
 def _end_children() -> None:
-    """Those that this process has started: a process that was forked has those of its parent in the table."""
+    """Close the children of this process; in a forked process, the table also has those of its parent."""
     for (parent, _), child in _children.items():
         if parent == os.getpid():
             child.close()
@@ -104,7 +104,7 @@ def _write(file: IO[bytes], fields: dict[str, str], content: bytes) -> None:
 
 
 def _read(file: IO[bytes]) -> tuple[dict[str, Any], bytes] | None:
-    """The next message; None at the end, also where that comes too early."""
+    """The next message; None at the end of ``file``, even in the middle of a message."""
     line = file.readline()
     if not line.endswith(b"\n"):
         return None

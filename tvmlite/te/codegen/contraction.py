@@ -1,4 +1,4 @@
-"""Sums that may be contracted with a product become multiply-adds, before code is generated."""
+"""Conversion of sums that may be contracted with a product to multiply-adds, before code generation."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from tvmlite.core.node import rewrite
 from tvmlite.te import expr as e
 
 MULTIPLY_ADD = "multiply_add"
-"""``Call(MULTIPLY_ADD, (x, y, z))`` is ``x * y + z``, rounded once where the machine has an instruction for
+"""``Call(MULTIPLY_ADD, (x, y, z))`` is ``x * y + z``, rounded once if the processor has an instruction for
 it, else twice."""
 
 
 def with_multiply_adds(root: Any) -> Any:
-    """``root`` with its contracted sums as multiply-adds; those without a product are ordinary sums."""
+    """``root`` with its contracted sums as multiply-adds; those without a product become ordinary sums."""
     return rewrite(root, contract)
 
 
 def contract(node: Any) -> Any:
-    """A contracted sum as a multiply-add, preferably of the product on its right; any other node as it is.
+    """A contracted sum as a multiply-add, preferably of its right operand; other nodes are unchanged.
 
-    A sum of 16-bit floats is an ordinary one: they are rounded from float32 after each operation.
+    Sums of 16-bit floats become ordinary ones, as these are rounded from float32 after each operation.
     """
     if not isinstance(node, (e.ContractedAdd, e.ContractedSub)):
         return node

@@ -1,7 +1,7 @@
-"""From LLVM IR text to object code, and from object code to addresses in this process.
+"""Compilation of LLVM IR text to object code, and linking of object code into this process.
 
-Run as a module (``python -m tvmlite.te.codegen.jit``) it is a child process that compiles for machines of
-another kind: a back end of LLVM that cannot select an instruction ends its process.
+Run as a module (``python -m tvmlite.te.codegen.jit``), it is a child process that compiles for other
+architectures, as LLVM aborts the process if a back end cannot select an instruction.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from tvmlite.te.codegen.llvm.text import EXPLICIT
 
 Kind = Literal["object", "assembly", "ir"]
 _EXTREME = re.compile(r"call \w+ @llvm\.[su](max|min)\.")
-"""The larger or smaller of two ints."""
+"""A call of an intrinsic for the maximum or minimum of two ints."""
 
 _VECTOR = re.compile(r"<(\d+) x ")
 _library_numbers = itertools.count()
@@ -37,10 +37,10 @@ _lock = threading.Lock()
 
 
 def compile_object(ir_text: str, target: Target) -> bytes:
-    """The object code of a module: optimised, position-independent, from the cache if it is there.
+    """The optimised, position-independent object code of a module, from the cache if it is there.
 
-    The same text gives the same bytes in every process. UnsupportedError if LLVM cannot generate code
-    for a target of another kind than this machine.
+    The same text gives the same bytes in every process. Raises UnsupportedError if LLVM cannot generate code
+    for a target of another architecture than this machine.
     """
     cache, digest = object_cache(), module_digest(ir_text)
     stored = None if cache is None else cache.get(object_key(digest, target))
@@ -53,13 +53,13 @@ def compile_object(ir_text: str, target: Target) -> bytes:
 
 
 def module_digest(ir_text: str) -> str:
-    """What stands for a module's text in ``object_key``: a hash."""
+    """The hash of a module's text, for ``object_key``."""
     return key_of("module", ir_text)
 
 
 def object_key(module: str, target: Target) -> str:
-    """What the cache keeps the object code of a module for ``target`` under: a hash of the module's digest
-    and of all that makes code of it, which are LLVM, what is asked of it, and this file."""
+    """The cache key of the object code of a module for ``target``: a hash of the digest ``module``, LLVM's
+    version, the target, and the sources of this file and of ``llvm/text.py``."""
     version = ".".join(map(str, llvm.llvm_version_info))
     ours = source_digest("te/codegen/jit.py", "te/codegen/llvm/text.py")
     return key_of("object", module, version, target.triple, target.cpu, ",".join(target.features), ours)
@@ -67,7 +67,7 @@ def object_key(module: str, target: Target) -> str:
 
 @contextmanager
 def alone() -> Iterator[None]:
-    """Where no other thread generates code."""
+    """A context in which no other thread generates code."""
     with _lock, child.lock:
         yield
 
@@ -83,7 +83,7 @@ def optimized_ir(ir_text: str, target: Target) -> str:
 
 
 class Loaded:
-    """Object code in this process; its addresses hold as long as this object lives."""
+    """Object code in this process; its addresses are valid while this object lives."""
 
     def __init__(
         self, engine: llvm.orcjit.LLJIT, name: str, tracker: llvm.orcjit.ResourceTracker, forever: bool
@@ -93,11 +93,11 @@ class Loaded:
         self._forever = forever
         self._trackers = {"": _kept(tracker) if forever else tracker}
         self.keep: object = None
-        """What the code refers to and must live as long."""
+        """Objects that the code refers to, kept alive as long as the code."""
 
     def address(self, name: str) -> int:
-        """The address of the function or data ``name``; LibraryError if there is none, or if it needs a
-        symbol that is nowhere."""
+        """The address of the function or data ``name``; LibraryError if there is none, or if it refers to an
+        undefined symbol."""
         if name not in self._trackers:
             try:
                 tracker = self._engine.lookup(self._name, name)
@@ -108,10 +108,10 @@ class Loaded:
 
 
 def load(objects: Sequence[bytes], symbols: Mapping[str, int], forever: bool = False) -> Loaded:
-    """Link ``objects`` into this process; ``symbols`` are addresses of what they need besides the C library.
+    """Link ``objects`` into this process; ``symbols`` has the addresses that they need besides the C library.
 
-    ``forever`` is for code that threads may be running whenever it would be unloaded (the thread pool): it
-    stays until the process has ended. LibraryError if the objects cannot be linked.
+    With ``forever`` the code stays until the process ends: for the thread pool, whose code a thread may be
+    executing whenever it would be unloaded. Raises LibraryError if the objects cannot be linked.
     """
     engine = _engine()
     builder = llvm.JITLibraryBuilder()
@@ -129,7 +129,7 @@ def load(objects: Sequence[bytes], symbols: Mapping[str, int], forever: bool = F
 
 
 def _kept(owner: Any) -> Any:
-    """``owner`` of something of LLVM's, which no longer disposes of it; nothing else does either."""
+    """``owner``, an llvmlite wrapper, marked so that it never disposes of its LLVM object."""
     owner._owned = True
     return owner
 
@@ -141,11 +141,11 @@ def _engine() -> llvm.orcjit.LLJIT:
 
 @functools.cache
 def _the_engine() -> llvm.orcjit.LLJIT:
-    """The process's one linker of compiled code; the C library's mathematics are made visible to it.
+    """The process's one linker of compiled code; the C math library is made visible to it.
 
-    It is never disposed of: code of the thread pool may run until the very end of the process. It is LLVM's
-    newer linker, JITLink: the older lays a function and its constants out apart, and after thousands of loads
-    they may be more than 2 GB apart, where the small code model's addresses end, and LLVM aborts.
+    It is never disposed of, as code of the thread pool may run until the process ends. It is LLVM's newer
+    linker, JITLink: the older one allocates a function and its constants separately; after thousands of loads
+    they may be more than 2 GB apart, out of range of the small code model's addresses, and LLVM aborts.
     """
     if not hasattr(ctypes.CDLL(None), "erff"):
         ctypes.CDLL(ctypes.util.find_library("m"), mode=ctypes.RTLD_GLOBAL)
@@ -157,7 +157,7 @@ def _the_engine() -> llvm.orcjit.LLJIT:
 def _machine(triple: str, cpu: str, features: str) -> llvm.TargetMachine:
     llvm.initialize_all_targets()
     llvm.initialize_all_asmprinters()
-    llvm.initialize_native_asmparser()  # for text with instructions that LLVM has no name for
+    llvm.initialize_native_asmparser()  # for inline assembly
     found = llvm.Target.from_triple(triple)
     return found.create_target_machine(cpu, features, opt=3, reloc="pic", codemodel="small")
 
@@ -174,7 +174,7 @@ def _compile(ir_text: str, target: Target, kind: Kind) -> bytes:
 
 
 def _compile_here(ir_text: str, triple: str, cpu: str, features: str, kind: Kind) -> bytes:
-    """Optimise a fresh module and emit it once: emitting changes it, so that a second time is worse code."""
+    """Optimise a new module and emit it once: emitting changes it, so that a second time gives worse code."""
     triple = Triple.parse(triple).normalized
     with _lock:
         machine = _machine(triple, cpu, features)
@@ -194,9 +194,9 @@ def _compile_here(ir_text: str, triple: str, cpu: str, features: str, kind: Kind
 
 
 def _simplify(module: llvm.ModuleRef, machine: llvm.TargetMachine) -> None:
-    """What a module needs that is written as it is to run: arrays brought into registers, stores dropped
-    that others follow, arithmetic and jumps simplified. It takes a fifth of the time of LLVM's own pipeline,
-    which finds nothing more."""
+    """The passes for a module with the attribute EXPLICIT: promote arrays to registers, remove dead stores,
+    simplify arithmetic and jumps. They take a fifth of the time of LLVM's default pipeline, which finds
+    nothing more."""
     passes = llvm.create_new_module_pass_manager()
     passes.add_sroa_pass()
     passes.add_instruction_combine_pass()
@@ -206,12 +206,12 @@ def _simplify(module: llvm.ModuleRef, machine: llvm.TargetMachine) -> None:
 
 
 def _may_go_side_by_side(ir_text: str) -> bool:
-    """Whether LLVM may search for statements that side by side make a vector: it costs a tenth of all the
-    time, and what already works on vectors was arranged so on purpose.
+    """Whether LLVM may run SLP vectorization, which takes a tenth of the compile time: not for modules that
+    already store vectors, as the schedule chose these.
 
-    LLVM 22 then takes ``uitofp i64 (sext i32 x)`` for ``uitofp i32 x``, which loses the sign, and ends the
-    process on the largest or least of some comparisons as numbers, of which one became a shift: modules that
-    have both parts of either are left as they are.
+    LLVM 22 then confuses ``uitofp i64 (sext i32 x)`` with ``uitofp i32 x``, which loses the sign, and aborts
+    on the maximum or minimum of some comparisons converted to ints, of which one became a shift. It does not
+    run on modules that have both parts of either pattern.
     """
     if "store <" in ir_text or ("= uitofp " in ir_text and "= sext " in ir_text):
         return False
@@ -219,17 +219,17 @@ def _may_go_side_by_side(ir_text: str) -> bool:
 
 
 def _has_odd_vectors(ir_text: str) -> bool:
-    """Whether there are vectors of other lengths than powers of two.
+    """Whether there are vectors whose length is not a power of two.
 
-    Where LLVM 22 makes vectors of loops that fill what such vectors are then loaded from, it unrolls all and
-    gets the shuffles wrong: a row of minima came out as another's.
+    If LLVM 22 vectorizes loops that fill an array from which such vectors are then loaded, it unrolls all of
+    them and generates wrong shuffles: a row of minima came out as another row's.
     """
     return any(int(lanes).bit_count() > 1 for lanes in set(_VECTOR.findall(ir_text)))
 
 
 def _optimize(module: llvm.ModuleRef, machine: llvm.TargetMachine, side_by_side: bool, loops: bool) -> None:
-    """LLVM's own pipeline, which looks for statements that ``side_by_side`` make a vector, and for ``loops``
-    whose iterations do, if it may."""
+    """Run LLVM's default pipeline, with SLP vectorization if ``side_by_side`` and loop vectorization if
+    ``loops``."""
     options = llvm.create_pipeline_tuning_options(speed_level=3)
     options.loop_vectorization = options.loop_interleaving = loops
     options.slp_vectorization = side_by_side
@@ -238,7 +238,7 @@ def _optimize(module: llvm.ModuleRef, machine: llvm.TargetMachine, side_by_side:
 
 
 def main() -> None:
-    """Compile modules for others, as ``child.ask`` sends them."""
+    """Compile the modules that ``child.ask`` sends to this process."""
 
     def compiled(request: dict[str, Any], text: bytes) -> bytes:
         triple, cpu, features = (request[key] for key in ("triple", "cpu", "features"))

@@ -1,4 +1,4 @@
-"""The C interface of a library, declared and explained for its header; ``library_ir`` defines it."""
+"""The declarations and comments of a library's C interface for its header; ``library_ir`` defines it."""
 
 from __future__ import annotations
 
@@ -43,8 +43,8 @@ enum {
 
 
 def declarations(signature: Signature, inputs: Sequence[str], outputs: Sequence[str]) -> list[str]:
-    """The parts of a header that declare the interface of the model with this ``signature``, whose arrays
-    have these names."""
+    """The parts of a header that declare the interface of the model with this ``signature``; ``inputs`` and
+    ``outputs`` are the names of its arrays."""
     name = signature.name
     ins = "const DLTensor *const *inputs, int32_t num_inputs"
     run = f"{ins},\n    DLTensor *const *outputs, int32_t num_outputs"

@@ -1,7 +1,7 @@
-"""What a library has besides a model's code, as LLVM IR text: its C interface, and the choice of a level.
+"""The LLVM IR of a library besides its model's code: the C interface and the dispatch to a CPU level.
 
-The tables are laid out as the structures of ``runtime/library/interface.c``, which reads them. Every exported
-function is a few instructions around one of that file's, or around the code of the level that was chosen.
+The tables have the layout of the structures of ``runtime/library/interface.c``, which reads them. Every
+exported function is a short wrapper around one of that file, or around the code of the selected CPU level.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ from tvmlite.runtime.library.library import METADATA
 
 _ARRAY, _SCALAR, _FOUND = range(3)
 _COMPUTED, _FIRST_SIZE = -1, -2
-"""As in ``interface.c``."""
+"""Codes for computed extents and for extents equal to a size, as in ``interface.c``."""
 
 _LLVM_TYPES = {"float32": "float", "float64": "double"}
 
 
 @dataclass(frozen=True)
 class LevelCode:
-    """Code of one level of processors: the entry at ``symbol`` with its ``signature``, and what must be
-    checked before it runs. Its name is ``cpu`` where a library has no levels but it."""
+    """The code of one CPU level: the entry at ``symbol`` with its ``signature``, and the ``checks`` of the
+    processor before it runs. Its ``name`` is ``cpu`` if the library has no other level."""
 
     name: str
     symbol: str
@@ -36,8 +36,8 @@ class LevelCode:
 
 @dataclass(frozen=True)
 class LibraryTables:
-    """A library's model: its ``signature``, which callers see, the model's own names of its arrays, its
-    metadata, and its code, levels in rising order. ``has_levels``: the user named them."""
+    """A library's model: its ``signature``, as callers see it, the model's names of its arrays, its metadata,
+    and its code, levels in ascending order. ``has_levels``: whether the user named the levels."""
 
     signature: Signature
     input_names: Sequence[str]
@@ -53,7 +53,7 @@ def library_ir(tables: LibraryTables) -> str:
 
 
 class _Module:
-    """The text in the making: globals, then functions."""
+    """The text under construction: globals, then functions."""
 
     def __init__(self, tables: LibraryTables) -> None:
         self.tables, self.signature = tables, tables.signature
@@ -90,7 +90,7 @@ class _Module:
         self.lines.append(f"@{METADATA} = weak alias {kind}, ptr @metadata")
 
     def string(self, text: str) -> str:
-        """A pointer to ``text``, ended by a zero byte."""
+        """A pointer to ``text``, terminated by a zero byte."""
         if text not in self._strings:
             name = f"@text.{len(self._strings)}"
             kind, data = _bytes(text)
@@ -108,7 +108,7 @@ class _Module:
     def _library(self) -> None:
         tables, signature = self.tables, self.signature
         messages = [self.string(one) for one in signature.messages]
-        messages += [self.string(one) for one in self.sizes]  # behind the messages, as interface.c has it
+        messages += [self.string(one) for one in self.sizes]  # after the messages, as interface.c expects
         too_small = signature.messages.index(TOO_SMALL) + 1 if TOO_SMALL in signature.messages else 0
         self.lines.append("@chosen = internal global i32 0")
         fields = [
@@ -173,7 +173,7 @@ class _Module:
     # --- the code of a level ---
 
     def _call_of(self, k: int, level: LevelCode) -> None:
-        """A function that takes arrays and sizes in tables, and calls the level's entry."""
+        """Add a function that takes arrays and sizes in tables, and calls the level's entry."""
         places = {p.name: i for i, p in enumerate(self.inputs)}
         places |= {p.name: len(self.inputs) + i for i, p in enumerate(self.outputs)}
         body, given = [], []
@@ -208,7 +208,7 @@ class _Module:
         ]
 
     def _shapes_of(self, k: int, level: LevelCode) -> None:
-        """The same for its ``NAME_shapes``; one that is static writes what it knows, if others are not."""
+        """Add a function that calls the level's ``NAME_shapes``, or, for a static level, stores constants."""
         if level.signature.is_static and self.signature.is_static:
             return
         body, given = [], ["ptr %out", "i64 %threads"]
@@ -231,14 +231,14 @@ class _Module:
     # --- exported functions ---
 
     def _entry(self) -> None:
-        """``NAME``: the entry of the level that is chosen."""
+        """Add ``NAME``, which calls the entry of the selected level."""
         passed = self.signature.passed
         given = ", ".join(f"{_type(p)} %a{number}" for number, p in enumerate(passed))
         self.lines.append(f"define i32 @{self.signature.name}({given}) {{")
         self._dispatch([f"@{level.symbol}({given})" for level in self.tables.levels])
 
     def _shapes(self) -> None:
-        """``NAME_shapes``: that of the level that is chosen."""
+        """Add ``NAME_shapes``, which calls that of the selected level."""
         count = len(self.sizes)
         given = ", ".join(["ptr %out", "i64 %threads", *(f"i64 %size.{k}" for k in range(count))])
         self.lines.append(f"define i32 @{self.signature.name}_shapes({given}) {{")
@@ -250,7 +250,7 @@ class _Module:
         self._dispatch([f"@shapes.{k}(ptr %out, i64 %threads, ptr %sizes)" for k in levels])
 
     def _dispatch(self, calls: Sequence[str]) -> None:
-        """The rest of a function that returns what one of ``calls`` does, by the level that is chosen."""
+        """Add the rest of a function that returns the result of the selected level's call in ``calls``."""
         lines = self.lines
         cases = " ".join(f"i32 {k}, label %level.{k}" for k in range(len(calls)))
         lines.append("  %level = call i32 @tvmlite_library_level(ptr @library)")
@@ -296,7 +296,7 @@ _DECLARED = (
 
 
 def _forward(result: str, name: str, parameters: str, function: str) -> str:
-    """An exported function that passes the library and all it is given on."""
+    """An exported function that passes the library and its own parameters on to ``function``."""
     given = ", ".join(["ptr @library", *([parameters] if parameters else [])])
     call = f"  %made = call {result} @tvmlite_library_{function}({given})"
     return f"define {result} @{name}({parameters}) {{\n{call}\n  ret {result} %made\n}}"
@@ -319,14 +319,14 @@ def _ints(*values: int) -> list[str]:
 
 
 def _bytes(text: str) -> tuple[str, str]:
-    """The type and the value of ``text`` in UTF-8, ended by a zero byte."""
+    """The type and the value of ``text`` in UTF-8, terminated by a zero byte."""
     data = text.encode() + b"\0"
     escaped = "".join(chr(b) if 32 <= b < 127 and b not in b'"\\' else f"\\{b:02X}" for b in data)
     return f"[{len(data)} x i8]", f'c"{escaped}"'
 
 
 def metadata_ir(text: str) -> str:
-    """A module that defines ``METADATA`` as ``text`` in UTF-8, ended by a zero byte."""
+    """A module that defines ``METADATA`` as ``text`` in UTF-8, terminated by a zero byte."""
     data = text.encode() + b"\0"
     escaped = "".join(chr(b) if 32 <= b < 127 and b not in b'"\\' else f"\\{b:02X}" for b in data)
     return f'@{METADATA} = constant [{len(data)} x i8] c"{escaped}", align {WORKSPACE_ALIGNMENT}\n'

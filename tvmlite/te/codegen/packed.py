@@ -1,4 +1,4 @@
-"""Python functions as C functions, for compiled code that calls them by name."""
+"""Python functions wrapped as C functions, for compiled code that calls them by name."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ _SCALARS = {
 
 
 def symbol_of(call: e.Foreign) -> str:
-    """The symbol that a call of a Python function with arguments of this form is linked to."""
+    """The symbol that ``call``, of a Python function with arguments of this form, is linked to."""
     return "tvmlite_packed_" + re.sub(r"\W", "_", f"{call.name}__{call.form}")
 
 
 def called(functions: Iterable[Node]) -> list[e.Foreign]:
-    """The calls of Python functions in ``functions``, one a symbol."""
+    """The calls of Python functions in ``functions``, one per symbol."""
     found: dict[str, e.Foreign] = {}
     for function in functions:
         for node in postorder(function):
@@ -42,8 +42,8 @@ def called(functions: Iterable[Node]) -> list[e.Foreign]:
 
 def callback(call: e.Foreign) -> Any:
     """A C function, to be kept alive, that calls the Python function registered under the call's name. One
-    called for its effect may be registered, or another in its place, until it is called; one whose value
-    counts is there already, since code cannot go on without that value."""
+    called for its effect is looked up at each call, so that it may be registered or replaced later. One
+    called for its value is looked up now, as the code cannot continue without that value."""
     function = registry.get_global_func(call.name) if gives_value(call) else _looked_up(call.name)
     words = argument_words(call)
     types: list[Any] = []
@@ -61,7 +61,7 @@ def callback(call: e.Foreign) -> Any:
     def run(*values: Any) -> int:
         try:
             _call(function, words, list(values))
-        except Exception:  # it cannot cross compiled code: the caller raises an ExecutionError
+        except Exception:  # cannot propagate through compiled code, whose caller raises an ExecutionError
             traceback.print_exc()
             return 1
         return 0
@@ -75,7 +75,7 @@ def callback(call: e.Foreign) -> Any:
 
 
 def _looked_up(name: str) -> Callable[..., Any]:
-    """The function that is registered as ``name`` at each call."""
+    """A function that calls the one registered as ``name`` at that time."""
 
     def function(*args: Any) -> Any:
         return registry.get_global_func(name)(*args)
@@ -84,18 +84,18 @@ def _looked_up(name: str) -> Callable[..., Any]:
 
 
 def gives_value(call: e.Foreign) -> bool:
-    """Whether the call's value is what the function gives, and not whether it failed."""
+    """Whether the call's value is the function's result, and not a code that says whether it failed."""
     return call.form.partition(",")[0] == "="
 
 
 def argument_words(call: e.Foreign) -> list[str]:
-    """The words of ``form`` that are about arguments."""
+    """The words of ``call.form`` that describe arguments."""
     return [word for word in call.form.split(",") if word not in ("", "=")]
 
 
 def traced(function: Callable[..., Any], values: Sequence[Any], kind: np.dtype) -> Any:
-    """What ``function`` gives for ``values``, as a number of ``kind``: the last of them for None, and if it
-    raises, for an exception cannot cross compiled code."""
+    """The result of ``function`` for ``values``, as a number of ``kind``; the last of ``values`` if it
+    returns None or raises, as an exception cannot propagate through compiled code."""
     try:
         made = function(*values)
         return kind.type(values[-1] if made is None else made)

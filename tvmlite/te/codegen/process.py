@@ -1,4 +1,4 @@
-"""Code in this process: compiled functions linked with the thread pool and found by name."""
+"""Compiled functions in this process, linked with the thread pool and looked up by name."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from tvmlite.te.loop.shapes import shapes_function
 
 
 class Loaded(Protocol):
-    """Code in this process; addresses hold as long as the object lives."""
+    """Code in this process; addresses are valid while the object lives."""
 
     def address(self, name: str) -> int:
         """The address of the function ``name``."""
@@ -42,11 +42,11 @@ def load(
     callees: Sequence[loop.Function] = (),
     constants: Mapping[str, np.ndarray] | None = None,
 ) -> Loaded:
-    """The legal ``functions``, with the ``NAME_shapes`` of those that need it, and what they call: for LLVM
-    targets ``objects``, for C the legal ``callees``.
+    """Compile and load the legal ``functions``, the ``NAME_shapes`` of those that need one, and the code that
+    they call: ``objects`` for LLVM targets, the legal ``callees`` for C.
 
-    ``constants`` are the blobs that ``functions`` refer to, by symbol; they are not copied for LLVM targets,
-    so the caller keeps them. Code that cannot run here is not loaded: its addresses are 0.
+    ``constants`` are the blobs that ``functions`` refer to, by symbol. For LLVM targets they are not copied,
+    so that the caller has to keep them. Code that cannot run here is not loaded: its addresses are 0.
     """
     if reason_not_to_run(target):
         return Absent()
@@ -66,20 +66,20 @@ def load(
 
 
 def reason_not_to_run(target: Target) -> str:
-    """Why code for ``target`` cannot run in this process; empty if it can."""
+    """The reason that code for ``target`` cannot run in this process; empty if it can."""
     if target.kind != "llvm":
         return ""
-    native = processor.host()[0]  # of the process, which may be narrower than the machine
+    native = processor.host()[0]  # of the process, which may be 32-bit on a 64-bit machine
     ours, theirs = Triple.parse(native), Triple.parse(target.triple)
     same = (ours.architecture, ours.system) == (theirs.architecture, theirs.system)
-    if not same:  # systems differ in how functions are called
+    if not same:  # calling conventions differ between systems
         return f"it is for {target.triple}, this process runs on {native}"
     missing = missing_features(sorted(target.instructions))
     return f"this processor lacks {', '.join(missing)}" if missing else ""
 
 
 def absent_callees(functions: Sequence[loop.Function]) -> list[str]:
-    """The C functions that ``functions`` call and this process does not have."""
+    """The names of the C functions that ``functions`` call and this process does not have."""
     nodes = (node for function in functions for node in postorder(function.body))
     names = {node.name for node in nodes if isinstance(node, Foreign) and node.kind == "c"}
     here = ctypes.CDLL(None) if names and sys.platform != "win32" else None
@@ -87,7 +87,7 @@ def absent_callees(functions: Sequence[loop.Function]) -> list[str]:
 
 
 class Absent:
-    """What stands for code that cannot run here: every function is at address 0."""
+    """A placeholder for code that cannot run here: every function is at address 0."""
 
     def address(self, name: str) -> int:
         """0."""
@@ -110,7 +110,7 @@ def shapes_address(loaded: Loaded, function: loop.Function) -> int:
 
 @cache
 def pool_symbols() -> dict[str, int]:
-    """The addresses of this process's one thread pool for compiled code."""
+    """The addresses of the functions of this process's one thread pool for compiled code."""
     loaded = jit.load([pool_object(Target.parse("native"))], {}, forever=True)
     addresses = {name: loaded.address(name) for name in pool.SYMBOLS}
     setter = ctypes.CFUNCTYPE(None, ctypes.c_int32)(addresses["tvmlite_set_num_threads"])
@@ -123,15 +123,15 @@ def pool_symbols() -> dict[str, int]:
 
 
 def pool_object(target: Target) -> bytes:
-    """The thread pool compiled for ``target``; where there is no LLVM IR of it, by a C compiler, and a
-    LibraryError says if there is none."""
+    """The thread pool compiled for ``target``; if there is no LLVM IR of it, by a C compiler, and a
+    LibraryError is raised if there is none."""
     if pool.has_llvm_ir(target.triple):
         return jit.compile_object(pool.llvm_ir(target.triple), target)
     return link.compile_c(pool.source(), target.triple)
 
 
 class _CLibrary:
-    """C source compiled by the machine's compiler and loaded, with a thread pool of its own."""
+    """C source compiled by this machine's C compiler and loaded, with its own thread pool."""
 
     def __init__(
         self, source: str, constants: tuple[str, np.ndarray] | None, callbacks: Mapping[str, Any]
@@ -139,7 +139,7 @@ class _CLibrary:
         self._callbacks = callbacks
         with link.temporary_folder("tvmlite-c-") as folder:
             path = c_build.compile_shared(source, folder / "code.so", [pool.source()], data=constants)
-            self._library = ctypes.CDLL(str(path))  # mapped now: the file is not needed any more
+            self._library = ctypes.CDLL(str(path))  # once mapped, the file is not needed any more
         for name, function in callbacks.items():
             ctypes.c_void_p.in_dll(self._library, name).value = _address_of(function)
         setter = self._library.tvmlite_set_num_threads

@@ -1,1 +1,1 @@
-"""Explicit loops over buffers: the IR, its text, its rules, its oracle, and its passes."""
+"""The loop IR, explicit loops over buffers: nodes, printer, verifier, interpreter and passes."""

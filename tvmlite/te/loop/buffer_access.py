@@ -1,4 +1,4 @@
-"""How tensor intrinsics address a buffer: ``vload``, ``vstore`` and ``access_ptr``."""
+"""The methods by which tensor intrinsics address a buffer: ``vload``, ``vstore`` and ``access_ptr``."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from tvmlite.te.extensions import extend
 from tvmlite.te.loop import ir
 
 MASKS = {"r": 1, "w": 2, "rw": 3, "wr": 3}
-"""What may be done at an address, and TVM's numbers of it."""
+"""Kinds of access through a pointer, and TVM's numbers for them."""
 
 
 class BufferAccess:
     """Methods of ``ir.Buffer``."""
 
     def vload(self: Any, begin: Any, dtype: str | None = None) -> ir.Load:
-        """Elements side by side from ``begin`` on, an index or one an axis: as many as ``dtype``, such as
-        ``"float32x16"``, has lanes. Of a scalar dtype, one element."""
+        """Load contiguous elements starting at ``begin``, an index or one per axis: as many as ``dtype``,
+        such as ``"float32x16"``, has lanes; one for a scalar dtype."""
         element, lanes = lanes_of(self.dtype if dtype is None else dtype)
         if element != self.dtype:
             raise TensorExpressionError(
@@ -30,7 +30,7 @@ class BufferAccess:
         return ir.Load(self, _side_by_side(self, begin, lanes))
 
     def vstore(self: Any, begin: Any, value: Any) -> ir.Store:
-        """The statement that stores ``value``, a vector or scalar, from ``begin`` on."""
+        """The statement that stores ``value``, a vector or scalar, starting at ``begin``."""
         expr = cast(self.dtype, value)
         return ir.Store(self, _side_by_side(self, begin, expr.lanes), expr)
 
@@ -42,9 +42,9 @@ class BufferAccess:
         offset: Any = 0,
         extent: Any = None,
     ) -> Expr:
-        """The address of the first element, or of the one ``offset`` elements on, for a C function.
-        ``access_mask`` says what is done there: ``"r"``, ``"w"`` or ``"rw"``. ``ptr_type``, ``content_lanes``
-        and ``extent`` are TVM's and change nothing."""
+        """The address of the first element, or of the element at ``offset``, to pass to a C function.
+        ``access_mask`` is the kind of access: ``"r"``, ``"w"`` or ``"rw"``. ``ptr_type``, ``content_lanes``
+        and ``extent`` are accepted for compatibility with TVM and have no effect."""
         if access_mask not in (*MASKS, *MASKS.values()):
             raise arguments.refused("access_ptr: access_mask", access_mask, '"r", "w" or "rw"')
         arguments.text("access_ptr: ptr_type", ptr_type)

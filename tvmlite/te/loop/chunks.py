@@ -1,4 +1,4 @@
-"""How evenly threads share the parallel loops of a kernel, by the work in each iteration."""
+"""The load balance of the parallel loops of a kernel, from the work in each iteration."""
 
 from __future__ import annotations
 
@@ -14,25 +14,25 @@ from tvmlite.te import expr as e
 from tvmlite.te.loop import ir, scalars
 
 WORTH_A_THREAD = 150_000
-"""Units of work (a load, an addition), some 10 microseconds, that are worth one more thread."""
+"""The units of work (a load, an addition) that justify one more thread: some 10 microseconds."""
 
 MOST_ALONE = 1_000_000
-"""The most work that one thread may have alone: schedules estimate it without the copies that they make."""
+"""The most work that a schedule may leave to one thread: its estimate does not count the copies it makes."""
 
 UNEVEN = "uneven"
-"""The pragma of a parallel loop that has no more, and no smaller, iterations: why that is."""
+"""The pragma of a parallel loop that cannot be divided more evenly; its value is the reason."""
 
 Values: TypeAlias = dict[Any, Any]
 
 
 @dataclass(frozen=True)
 class ChunkPlan:
-    """How ``threads`` threads share one loop nest of a kernel.
+    """How one loop nest of a kernel is divided among ``threads`` threads.
 
-    ``iterations`` are those of its parallel loop, 1 if it has none, None if their number is not known;
-    ``work`` is what all of them do, in loads, stores and operations; ``busiest`` is what the thread with most
-    to do has of it, divided by the mean (1.0: all have the same). ``reason`` says why not all threads have a
-    like share, where a schedule knows or the work is too little.
+    ``iterations`` is the extent of its parallel loop: 1 if it has none, None if the extent is unknown.
+    ``work`` is the total of loads, stores and operations; ``busiest`` is the share of the thread with the
+    most work, divided by the mean share (1.0: perfect balance). ``reason`` says why the load is not balanced,
+    if the schedule gives a reason or the work is too small.
     """
 
     iterations: int | None
@@ -45,8 +45,8 @@ class ChunkPlan:
 def chunk_plans(
     function: ir.Function, threads: int, sizes: Mapping[str, int] | None = None
 ) -> list[ChunkPlan]:
-    """The plans of the loop nests of ``function``, which is structured, in order; ``sizes`` are those of its
-    dimensions by name."""
+    """The plans of the loop nests of ``function``, in structured form, in order; ``sizes`` maps the names of
+    its dimensions to their extents."""
     work = _Work({ir.THREADS: threads} | {var: (sizes or {}).get(var.name) for var in function.sizes})
     found: list[ChunkPlan] = []
     for nest in _nests(function.body):
@@ -58,19 +58,19 @@ def chunk_plans(
 
 
 def _alone(work: float) -> str:
-    """Why one thread does so much ``work``: a schedule took it for too little."""
+    """The reason that one thread does all of ``work``, or "" if the work is too much for one."""
     return f"{work:.0f} units of work are one thread's" if work <= MOST_ALONE else ""
 
 
 def _too_small(work: float, threads: int) -> str:
-    """Why so much ``work`` is not for ``threads`` threads; nothing if it is."""
+    """The reason that ``work`` is too little for ``threads`` threads, or "" if it is enough."""
     if work >= threads * WORTH_A_THREAD:
         return ""
     return f"{work:.0f} units of work are worth {max(1, int(work) // WORTH_A_THREAD)} of {threads} threads"
 
 
 def _nests(statement: ir.Stmt) -> list[ir.Stmt]:
-    """The outermost loops, whatever stands around them."""
+    """The loop nests of ``statement``: its outermost parallel loops, and statements without one."""
     match statement:
         case ir.Seq(body):
             return [nest for one in body for nest in _nests(one)]
@@ -102,9 +102,9 @@ def _shared(loop: ir.For, work: _Work, threads: int) -> ChunkPlan:
 
 
 class _Work:
-    """The units of work in statements: a load, a store, an operation on what is not an index.
+    """Computes the units of work in statements: loads, stores, and operations outside of indices.
 
-    What only data decide is taken to happen; loops whose extents are not known are taken to have one
+    Branches on data-dependent conditions are assumed to be taken, and loops of unknown extent to have one
     iteration.
     """
 
@@ -115,12 +115,12 @@ class _Work:
         self._known: dict[tuple[Any, ...], tuple[Any, list[Any]]] = {}
 
     def of(self, statement: ir.Stmt, values: Values) -> Any:
-        """The work of ``statement`` where loop variables have these ``values``: numbers, or an array of the
-        iterations of the parallel loop, for which there are as many results."""
+        """The work of ``statement`` for these ``values`` of loop variables. They are numbers, but for the
+        parallel loop's variable an array with one element per iteration; then the result is one, too."""
         known = [values.get(var) for var in self._controls(statement)]
         key = (statement, *(id(value) if isinstance(value, np.ndarray) else value for value in known))
         if key not in self._known:
-            self._known[key] = self._of(statement, values), known  # which keeps the arrays, and their numbers
+            self._known[key] = self._of(statement, values), known  # keeps the arrays alive: ids stay unique
         return self._known[key][0]
 
     def _of(self, statement: ir.Stmt, values: Values) -> Any:
@@ -153,7 +153,7 @@ class _Work:
         return sum(each)
 
     def _controls(self, statement: ir.Stmt) -> frozenset[Any]:
-        """The variables that decide which iterations and branches of ``statement`` there are."""
+        """The free variables that loop bounds and branch conditions in ``statement`` depend on."""
         if statement not in self._free:
             found: set[Any] = set()
             for child in statement.children():
@@ -170,8 +170,8 @@ class _Work:
         return self._free[statement]
 
     def cost(self, store: ir.Store) -> int:
-        """The units of one execution of ``store``: its value's loads and operations, and itself; not the sum
-        that one term is added to, which is in a register."""
+        """The units of one execution of ``store``: the loads and operations of its value, and the store.
+        Loading the stored element and updating it is free, as an accumulator is in a register."""
         if store not in self._cost:
             nodes = _data_nodes(store.value)
             again = sum(2 for node in nodes if isinstance(node, ir.Load) and node.buffer is store.buffer)
@@ -179,7 +179,7 @@ class _Work:
         return self._cost[store]
 
     def value(self, expr: e.Expr, values: Values) -> Any:
-        """``expr`` as a number, or an array of them; None if it depends on anything but ``values`` and
+        """``expr`` as a number or an array of numbers; None if it depends on more than ``values`` and the
         sizes."""
         match expr:
             case e.Const(value):
@@ -207,7 +207,7 @@ def _variables(expr: e.Expr) -> set[Any]:
 
 
 def _data_nodes(value: e.Expr) -> list[Any]:
-    """The nodes of ``value`` but for indices."""
+    """The nodes of ``value`` except those in indices."""
     return list(reached([value], lambda node: () if isinstance(node, ir.Load) else node.children()))
 
 

@@ -1,4 +1,4 @@
-"""How long the code of a function will be, estimated before its loops are unrolled."""
+"""An estimate of the code size of a function before its loops are unrolled."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from tvmlite.te.loop import ir
 
 
 def unrolled_size(function: ir.Function, lanes: int = 16) -> int:
-    """The stores there will be once loops marked for it are unrolled and vectors have ``lanes`` elements."""
+    """The number of stores once marked loops are unrolled and vectorized, ``lanes`` elements to a vector."""
     return _size(function.body, lanes)
 
 

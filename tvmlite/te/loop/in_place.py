@@ -1,4 +1,4 @@
-"""A function whose output lies where one of its inputs did."""
+"""Rewrite a function to write its output in place of one of its inputs."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ __all__ = ["in_place"]
 
 
 def in_place(function: ir.Function, position: int) -> ir.Function:
-    """``function`` with its one output in place of parameter ``position``, which goes::
+    """``function`` with its one output also taking the place of parameter ``position``, which is removed::
 
         C[i] = A[i] + B[i]    -->    C[i] = C[i] + B[i]
 
-    An element that would be stored as it is stays, and loops of nothing else go. Both become one buffer, so
-    that nothing after this, from here to the machine, has to know of arrays that overlap. A
-    TensorExpressionError unless the parameter is read only where the element of the output with the same
-    index is stored, and the output not at all; or slice by slice, each read before it is stored::
+    Stores of an element to itself are removed, and loops of nothing else. Both arrays become one buffer, so
+    that no later stage has to handle arrays that overlap. The output must not be read, and the parameter must
+    be read only to store the output's element with the same index, or slice by slice, each slice before it
+    is stored; else a TensorExpressionError is raised::
 
         for i: for j: T[j] = A[i, j]             for i: for j: T[j] = C[i, j]
                for j: C[i, j] = sum(T) + j  -->         for j: C[i, j] = sum(T) + j
@@ -50,7 +50,7 @@ def in_place(function: ir.Function, position: int) -> ir.Function:
 
 
 def _is_in_step(body: ir.Stmt, param: ir.Buffer, output: ir.Buffer) -> bool:
-    """Whether ``output`` is never read, and ``param`` only to store the element of it at the same index."""
+    """Whether ``output`` is never read, and ``param`` only for stores to ``output`` at the same index."""
     allowed: set[Node] = set()
     for node in postorder(body):
         if isinstance(node, ir.Store) and node.buffer is output:
@@ -64,9 +64,9 @@ def _is_in_step(body: ir.Stmt, param: ir.Buffer, output: ir.Buffer) -> bool:
 
 
 def _is_by_slices(body: ir.Stmt, param: ir.Buffer, output: ir.Buffer) -> bool:
-    """Whether ``body`` is loops around statements of which the first ones read ``param`` and the others store
-    ``output``, both in a slice that each iteration has for itself: one that the variables of all those loops
-    number, each as an index of its own."""
+    """Whether ``body`` is a nest of serial loops around statements of which the first ones read ``param`` and
+    later ones store ``output``, both in a slice of the current iteration only: the variable of each of these
+    loops is by itself the index of one axis."""
     around: list[e.Var] = []
     while True:
         match body:
@@ -84,8 +84,8 @@ def _is_by_slices(body: ir.Stmt, param: ir.Buffer, output: ir.Buffer) -> bool:
 def _reads_first(
     statements: Sequence[ir.Stmt], param: ir.Buffer, output: ir.Buffer, around: Sequence[e.Var]
 ) -> bool:
-    """Whether ``param`` is read by earlier ``statements`` than those that store ``output``, which nothing
-    reads, and both at indices of which each of ``around`` is one, at the same place in all."""
+    """Whether all ``statements`` that read ``param`` come before those that store ``output``, nothing reads
+    ``output``, and each variable of ``around`` is the index of the same axis in all accesses of both."""
     accesses = [list(_accesses(one, param, output)) for one in statements]
     reads = [k for k, found in enumerate(accesses) if any(one.buffer is param for one in found)]
     stores = [k for k, found in enumerate(accesses) if any(one.buffer is output for one in found)]

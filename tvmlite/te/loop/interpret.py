@@ -1,4 +1,4 @@
-"""The oracle: loop IR run one element at a time, sharing no code with the code generators."""
+"""The interpreter of loop IR: a reference that shares no code with the code generators."""
 
 from __future__ import annotations
 
@@ -33,15 +33,15 @@ def interpret(
 ) -> list[np.ndarray]:
     """Run ``function``, in either form, on ``arguments`` (arrays and scalars in the order of its params).
 
-    Outputs are written in place: C-contiguous arrays of the parameter's dtype. ``sizes`` not given are
-    read off the arrays' shapes. ``constants`` are the external symbols, ``kernels`` the functions that an
-    entry calls. Parallel loops run in order, their iterations dealt out to ``threads`` threads, each with
-    its own part of the workspace. Fresh memory is filled with NaN (ints: 0x7b bytes). An entry whose extents
-    come from the data gets as much workspace as it turns out to need; what it finds there is returned.
+    Outputs are C-contiguous arrays of the parameter's dtype, written in place. ``sizes`` that are not given
+    are taken from the arrays' shapes. ``constants`` are the external symbols, ``kernels`` the functions that
+    an entry calls. Parallel loops run in order, their iterations assigned round-robin to ``threads`` threads,
+    each with its own part of the workspace. New memory is filled with NaN (ints: 0x7b bytes). An entry with
+    data-dependent extents gets as much workspace as it needs, and its outputs in the workspace are returned.
 
     Raises ExecutionError for an access out of bounds and for an Assert that fails, InputError for
-    arguments that do not fit. ``fma`` of float64 rounds twice, narrower ones once (but for double
-    rounding); all other arithmetic is rounded at each step to the node's dtype.
+    arguments of a wrong number, dtype or shape. ``fma`` of float64 rounds twice, of narrower floats once
+    (except for double rounding); all other arithmetic is rounded at each step to the node's dtype.
     """
     with _room(), np.errstate(all="ignore"):
         run = _Run(function, dict(constants or {}), dict(kernels or {}), threads)
@@ -50,12 +50,12 @@ def interpret(
 
 
 class _TooSmall(Exception):
-    """The workspace does not suffice for what the data ask for."""
+    """The workspace is too small for the data-dependent extents."""
 
 
 @contextmanager
 def _room() -> Iterator[None]:
-    """Room for the deep recursion that long sums need."""
+    """Raise the recursion limit, as long sums need deep recursion."""
     limit = sys.getrecursionlimit()
     sys.setrecursionlimit(max(limit, 100_000))
     try:
@@ -117,13 +117,13 @@ class _Run:
                 self.workspace = np.full(self.provide(), 0xFF, np.uint8)
 
     def provide(self) -> int:
-        """The bytes that were found to be needed; they are there next time."""
+        """The bytes of workspace found to be needed; also set as ``CAPACITY`` for the next attempt."""
         assert self.function.dynamic_outputs is not None
         self.values[ir.CAPACITY] = np.int64(self.memory[self.function.dynamic_outputs].data[0])
         return int(self.values[ir.CAPACITY])
 
     def outputs(self) -> list[np.ndarray]:
-        """The outputs that were left in the workspace."""
+        """Copies of the data-dependent outputs, which are in the workspace."""
         if self.function.dynamic_outputs is None:
             return []
         numbers = iter(self.memory[self.function.dynamic_outputs].data[1:].tolist())
@@ -163,7 +163,7 @@ class _Run:
         return _Memory(data, shape, strides)
 
     def elements(self, buffer: ir.Buffer) -> int:
-        """How many elements ``buffer`` takes, strides considered."""
+        """The number of elements that ``buffer`` spans, strides included."""
         empty = np.zeros(0)
         memory = self.place(buffer, empty)
         if 0 in memory.shape:
@@ -278,7 +278,7 @@ class _Run:
 
     def evaluate(self, value: e.Expr) -> Run:
         if isinstance(value, e.Call) and value.name in PREFETCHES:
-            return lambda: None  # a hint: its address may lie outside the buffer
+            return lambda: None  # a hint, whose address may be outside the buffer
         return self.expr(value)
 
     def call(self, call: ir.CallKernel) -> Run:
@@ -315,10 +315,10 @@ class _Run:
         return known
 
     def address(self, buffer: ir.Buffer, indices: Sequence[e.Expr], lanes: int) -> Run:
-        """The flat element index of an access, -1 in lanes out of bounds."""
+        """The flat element index of an access, with -1 in lanes out of bounds."""
         parts = [self.expr(i) for i in indices]
         if len(parts) == 1 and len(buffer.shape) != 1:
-            return parts[0]  # flat already, in the legal form
+            return parts[0]  # already flat, in legal form
 
         def structured() -> Any:
             memory = self.of(buffer)
@@ -434,7 +434,7 @@ class _Run:
         raise AssertionError(f"unknown expression {type(expr).__name__}")
 
     def pointer(self, load: ir.Load) -> Run:
-        """The memory from the element that ``load`` names on."""
+        """The memory starting at the element that ``load`` reads."""
         address = self.address(load.buffer, load.indices, 1)
         return lambda: self.of(load.buffer).data[int(address()) :]
 
@@ -448,8 +448,8 @@ class _Run:
         return lambda: scalars.splat(np.asarray(rule(*(a() for a in args))).astype(dtype)[()], lanes)
 
     def packed(self, function: Callable[..., Any], call: e.Foreign, values: list[Any]) -> Any:
-        """Call a Python function on arrays and numbers: its value, or, of one called for its effect, 1 if it
-        failed."""
+        """Call a Python function on arrays and numbers. Returns its value, or the last argument if it gave
+        None or raised; if it is called for its effect, 0, or 1 if it raised."""
         given: list[Any] = []
         words = call.form.split(",") if call.form else []
         gives_value = words[:1] == ["="]
@@ -468,7 +468,7 @@ class _Run:
         try:
             made = function(*given)
             return kind.type((old if made is None else made) if gives_value else 0)
-        except Exception:  # it is the user's, and fails as it does in compiled code
+        except Exception:  # the user's function fails here as in compiled code
             traceback.print_exc()
             return kind.type(old)
 

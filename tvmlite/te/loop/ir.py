@@ -2,10 +2,10 @@
 
 It comes in two forms, both checked by ``verify`` and run by ``interpret``:
 
-- *structured*, as ``te.lower`` gives it: buffers have their shape, ``Load`` and ``Store`` one index an
-  axis, ``For`` says how it is to be carried out (serial, parallel, vectorize, unroll).
-- *legal*, as code generators take it, after ``passes.legalize``: one flat element index a buffer
-  (a vector one for vectors), only serial and parallel loops, no parallel loop inside another, every
+- *structured*, as ``te.lower`` returns it: buffers have their shape, ``Load`` and ``Store`` one index per
+  axis, and the kind of a ``For`` says how to execute it (serial, parallel, vectorize, unroll).
+- *legal*, as code generators expect it, after ``passes.legalize``: one flat element index per access
+  (a vector for vectors), only serial and parallel loops, no parallel loop inside another, every
   ``Allocate`` on the stack and of constant size, larger scratch as views of the workspace parameter.
 
 Loop variables, extents and indices are int64.
@@ -24,19 +24,19 @@ from tvmlite.te.extensions import extended, extension
 _set = object.__setattr__
 
 PREFETCHES = {"prefetch": 3, "prefetch_l2": 2}
-"""Hints that a cache line will be read, with the locality that LLVM and GCC know them by: they bring it to
-the first cache, or to the second."""
+"""Hints that a cache line will be read, with their locality argument in LLVM and GCC: 3 fetches the line into
+L1, 2 into L2."""
 
 
 @dataclass(frozen=True, eq=False)
 class Buffer(Node):
     """Memory for the elements of one array, dense and row-major unless ``strides`` says otherwise.
 
-    Equal only to itself: the same Buffer object is the same memory. ``scope`` is ``"param"`` (given by
+    Compared by identity: the same Buffer object is the same memory. ``scope`` is ``"param"`` (passed by
     the caller), ``"local"`` (an Allocate), ``"view"`` (part of the workspace, bound by a View) or
     ``"constant"`` (an external symbol of this name or, bound by a View, part of ``NAME_constants``).
-    ``strides`` are in elements. ``holds`` is the narrow dtype whose bits the bytes of a parameter are, once
-    ``passes.narrow`` has made its ``dtype`` uint8: what the caller gives.
+    ``strides`` are in elements. ``holds`` is the narrow dtype that the caller passes for a parameter whose
+    ``dtype`` ``passes.narrow`` has changed to uint8; its bytes are the bits of that dtype.
     """
 
     name: str
@@ -52,15 +52,15 @@ class Buffer(Node):
         return f"Buffer({self.name}, {self.dtype})"
 
     def __getattr__(self, name: str) -> Any:
-        """How tensor intrinsics address a buffer, from ``loop.buffer_access``."""
+        """The methods of ``loop.buffer_access``, by which tensor intrinsics address a buffer."""
         return extended(self, name)
 
 
 @dataclass(frozen=True, eq=False)
 class Load(Expr):
-    """Elements of ``buffer``; lanes are those of the (flat) index.
+    """A read of ``buffer``, with as many lanes as its (flat) index.
 
-    Where ``predicate`` is given and false, nothing is read and the lane is 0.
+    In lanes where ``predicate`` is given and false, nothing is read and the result is 0.
     """
 
     buffer: Buffer
@@ -101,7 +101,7 @@ class Stmt(Shown):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Store(Stmt):
-    """``buffer[indices] = value``; lanes whose ``predicate`` is false are left as they were."""
+    """``buffer[indices] = value``; elements of lanes whose ``predicate`` is false are not written."""
 
     buffer: Buffer
     indices: tuple[Expr, ...]
@@ -127,16 +127,16 @@ class Store(Stmt):
 SERIAL, PARALLEL, VECTORIZE, UNROLL = "serial", "parallel", "vectorize", "unroll"
 
 SWEEP = "sweep"
-"""The pragma of a parallel loop that goes forwards and backwards alternately."""
+"""The pragma of a parallel loop that runs forwards and backwards alternately."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class For(Stmt):
-    """``body`` for ``var`` in ``min .. min + extent - 1``; nothing when extent <= 0.
+    """Execute ``body`` for ``var`` in ``min .. min + extent - 1``; do nothing if ``extent`` <= 0.
 
     ``kind`` is serial, parallel (iterations independent, any order, any thread), vectorize or unroll
-    (both need an extent that is constant once simplified). ``annotations`` are pragmas; of a parallel loop
-    with ``SWEEP``, each thread takes its part from the end in every second run of the model.
+    (both need an extent that is constant once simplified). ``annotations`` are pragmas; in a parallel loop
+    with ``SWEEP``, each thread executes its part from the end in every second run of the model.
     """
 
     var: Var
@@ -150,13 +150,13 @@ class For(Stmt):
 
     @property
     def alternates_direction(self) -> bool:
-        """Whether a thread's part is taken from either end alternately."""
+        """Whether each thread starts its part at alternate ends from run to run."""
         return self.kind == PARALLEL and any(key == SWEEP for key, _ in self.annotations)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class While(Stmt):
-    """``body`` as long as ``condition`` holds, tested before each iteration."""
+    """Execute ``body`` while ``condition`` holds, tested before each iteration."""
 
     condition: Expr
     body: Stmt
@@ -165,7 +165,7 @@ class While(Stmt):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Allocate(Stmt):
-    """``buffer`` (scope local) exists, uninitialised, inside ``body``."""
+    """Allocate ``buffer`` (scope local), uninitialised, for the duration of ``body``."""
 
     buffer: Buffer
     body: Stmt
@@ -175,9 +175,9 @@ class Allocate(Stmt):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class View(Stmt):
-    """``buffer`` (scope view) is the memory at byte ``offset`` of the workspace, inside ``body``.
+    """Bind ``buffer`` (scope view) to the memory at byte ``offset`` of the workspace, inside ``body``.
 
-    A buffer of scope constant is that of the function's constants instead, the symbol ``NAME_constants``.
+    A buffer of scope constant is bound to the function's constants instead, the symbol ``NAME_constants``.
     """
 
     buffer: Buffer
@@ -189,7 +189,7 @@ class View(Stmt):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Let(Stmt):
-    """``var`` stands for ``value`` inside ``body``."""
+    """Bind ``var`` to ``value`` inside ``body``."""
 
     var: Var
     value: Expr
@@ -200,7 +200,7 @@ class Let(Stmt):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class If(Stmt):
-    """``then`` if the scalar ``condition`` holds, else ``otherwise``."""
+    """Execute ``then`` if the scalar ``condition`` holds, else ``otherwise``."""
 
     condition: Expr
     then: Stmt
@@ -210,10 +210,10 @@ class If(Stmt):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Choice(Stmt):
-    """``special`` on targets that have all the instruction sets in ``needs``, else ``portable``.
+    """Execute ``special`` on targets that have all the instruction sets in ``needs``, else ``portable``.
 
-    Both do the same. Legalisation chooses, or leaves it to the C compiler; the interpreter takes the portable
-    one.
+    Both have the same effect. Legalisation chooses, or leaves the choice to the C compiler; the interpreter
+    executes ``portable``.
     """
 
     needs: tuple[str, ...]
@@ -224,7 +224,7 @@ class Choice(Stmt):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Seq(Stmt):
-    """Statements in order; an empty one does nothing."""
+    """Execute statements in order; an empty sequence does nothing."""
 
     body: tuple[Stmt, ...]
     children_in: ClassVar[tuple[str, ...]] = ("body",)
@@ -236,7 +236,7 @@ class Seq(Stmt):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Assert(Stmt):
-    """The function stops and returns ``message``'s code unless ``condition`` holds."""
+    """Return from the function with the code of ``message`` unless ``condition`` holds."""
 
     condition: Expr
     message: str
@@ -245,7 +245,7 @@ class Assert(Stmt):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Evaluate(Stmt):
-    """``value`` evaluated for its effect: a ``prefetch`` call, say."""
+    """Evaluate ``value`` for its effect, such as a ``prefetch`` call."""
 
     value: Expr
     children_in: ClassVar[tuple[str, ...]] = ("value",)
@@ -253,12 +253,12 @@ class Evaluate(Stmt):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class CallKernel(Stmt):
-    """Call another compiled function; a non-zero return is returned at once.
+    """Call another compiled function, and return at once with its result if that is not zero.
 
-    The addresses of ``buffers`` are passed, then ``sizes``. ``workspace``, if given, is a byte offset: the
-    address there in our own workspace is passed next, as the callee's workspace, and then ``THREADS``.
-    ``messages_from`` is added to the callee's non-zero codes. ``profile_slot`` >= 0: the nanoseconds taken
-    are written there when the entry's profile pointer is not null. Only in entries.
+    The arguments are the addresses of ``buffers``, then ``sizes``. If ``workspace`` is given, the address at
+    that byte offset of the caller's workspace follows, as the callee's workspace, and then ``THREADS``.
+    ``messages_from`` is added to the callee's non-zero codes. If ``profile_slot`` >= 0 and the profile
+    pointer of the entry is not null, the nanoseconds taken are written to that slot. Only in entries.
     """
 
     symbol: str
@@ -275,18 +275,18 @@ class Function(Shown):
     """A function in loop IR; ``signature.signature_of`` gives its calling convention.
 
     ``params`` are buffers and scalar variables in the caller's order; ``sizes`` are the further size
-    variables (int64) that shapes mention, passed after them. ``outputs`` are those of the params that are
-    written (and may be read back); the others are only read. ``workspace`` (bytes, over sizes and
-    ``THREADS``) is set by legalisation; where it is not None the function takes a workspace and a threads
+    variables (int64) that shapes mention, passed after them. ``outputs`` are the params that are
+    written (and may be read back); the others are only read. ``workspace`` (in bytes, a function of sizes and
+    ``THREADS``) is set by legalisation; if it is not None, the function takes a workspace and a threads
     parameter after the sizes. ``messages`` are the texts of its Asserts, code 1 first, also set by
     legalisation. An entry has ``kernels``, and a profile parameter last.
 
-    An entry of kernels that sweep has ``counts_runs``: they are given the number of the run.
+    An entry whose kernels alternate in direction has ``counts_runs``: it passes them the number of the run.
 
-    An entry whose extents come from data has ``dynamic_outputs``, an array of int64 that it writes: what it
-    needs as workspace, and for every output that is no parameter, but a view, the byte of the workspace where
-    it is, and its extents. The parameters ``dynamic_outputs`` and ``CAPACITY`` follow those of the workspace.
-    Its attribute ``constants_of`` is the name of the function whose constants it has, if not its own.
+    An entry with data-dependent extents has ``dynamic_outputs``, an array of int64 that it writes: the bytes
+    of workspace that it needs and, for every output that is a view and not a parameter, its byte offset in
+    the workspace and its extents. The parameters ``dynamic_outputs`` and ``CAPACITY`` follow the workspace's.
+    The attribute ``constants_of`` names the function whose constants it uses, if not its own.
     """
 
     name: str
@@ -310,7 +310,7 @@ class Function(Shown):
 
     @property
     def constants_symbol(self) -> str:
-        """The symbol of the blob of its constants: by its own name, or that of the attribute."""
+        """The symbol of its constants, named after the attribute ``constants_of``, else the function."""
         return f"{dict(self.attrs).get('constants_of', self.name)}_constants"
 
     def as_text(self) -> str:
@@ -322,14 +322,14 @@ THREADS = Var("threads", "int64")
 """The number of threads the workspace was sized for: a parameter of functions that use a workspace."""
 
 CAPACITY = Var("capacity", "int64")
-"""The bytes of workspace there are: a parameter of entries that need more or less of it by the data."""
+"""The size in bytes of the given workspace: a parameter of entries whose need for it depends on the data."""
 
 THREAD = Var("thread", "int64")
-"""Which thread runs, 0 <= thread < threads: bound inside the body of a parallel loop; 0 outside."""
+"""The number of the running thread, 0 <= thread < threads, in the body of a parallel loop; 0 outside."""
 
 
 def sequence(*statements: Stmt) -> Stmt:
-    """``statements`` in order, flattened; a lone one as it is."""
+    """A ``Seq`` of ``statements``, nested ones flattened; a single statement is returned unchanged."""
     flat: list[Stmt] = []
     for one in statements:
         flat.extend(one.body if isinstance(one, Seq) else (one,))

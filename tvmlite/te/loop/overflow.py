@@ -1,4 +1,4 @@
-"""Integers computed from sizes, distinguished from what wraps around when the sizes are too large."""
+"""Detection of int64 overflow in expressions of sizes."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ from tvmlite.core.node import Node, postorder
 from tvmlite.te import expr as e
 
 OVERFLOW = -(2**63)
-"""What stands for a number that is none of an int64."""
+"""The result that replaces a number too large for an int64."""
 
 _SLACK = 1e-6
-"""Largest relative difference of an integer and the same computed in float64, for want of its low bits."""
+"""The largest relative difference of an exact integer and the same value computed in float64."""
 
 
 def or_overflow(value: e.Expr) -> e.Expr:
-    """``value``, an int64, or ``OVERFLOW`` where computing it wraps around.
+    """``value``, an int64, or ``OVERFLOW`` if computing it wraps around.
 
-    The same is computed in float64, which does not wrap, and the two compared. Sizes and constants are exact.
+    The value is also computed in float64, which does not wrap, and compared. Sizes and constants are exact.
     """
     if not any(isinstance(node, e.Binary) for node in postorder(value)):
         return value
@@ -27,7 +27,7 @@ def or_overflow(value: e.Expr) -> e.Expr:
 
 
 def _in_float(root: e.Expr) -> e.Expr:
-    """``root`` computed in float64; its conditions as well."""
+    """``root`` computed in float64, including its conditions."""
     made: dict[Node, e.Expr] = {}
     for node in postorder(root):
         assert isinstance(node, e.Expr)
@@ -48,7 +48,7 @@ def _node_in_float(node: e.Expr, made: dict[Node, e.Expr]) -> e.Expr:
 
 
 def _division(node: e.Binary, a: e.Expr, b: e.Expr) -> e.Expr:
-    """Division by zero gives 0, as that of integers does."""
+    """The division ``node`` of ``a`` by ``b`` in float64; by zero it gives 0, as for integers."""
     rounding = "floor" if isinstance(node, (e.FloorDiv, e.FloorMod)) else "trunc"
     zero = e.const(0.0, "float64")
     by_zero = e.Equal(b, zero)

@@ -1,4 +1,4 @@
-"""Readable, Python-like text of loop IR and of scalar expressions."""
+"""The printer of loop IR and of scalar expressions, as readable, Python-like text."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _LEVELS: dict[type[e.Binary], int] = {
     e.FloorDiv: _PRODUCT,
     e.FloorMod: _PRODUCT,
 }
-"""Operators written between their operands, and how tightly they bind; the others are written as calls."""
+"""The precedence of operators that are written infix; the others are written as calls."""
 
 Text = tuple[str, int]
 
@@ -37,7 +37,7 @@ Text = tuple[str, int]
 def show(node: Node) -> str:
     """``node`` (a Function, a statement or an expression) as text, without a final newline.
 
-    Different variables and buffers of one name are distinguished by a suffix.
+    Different variables and buffers of the same name are distinguished by a suffix.
     """
     printer = _Printer()
     if isinstance(node, e.Expr):
@@ -53,7 +53,7 @@ def show(node: Node) -> str:
 
 
 def show_expr(expr: e.Expr) -> str:
-    """A scalar or vector expression as text, with the fewest parentheses that keep its tree."""
+    """A scalar or vector expression as text, with the fewest parentheses that preserve its structure."""
     return _Printer().expr(expr)
 
 
@@ -67,7 +67,7 @@ class _Printer:
         self.lines.append("    " * depth + text)
 
     def name(self, node: e.Var | ir.Buffer | tensor.Tensor) -> str:
-        """The text of a variable or buffer; the first of a name keeps it."""
+        """The printed name of a variable or buffer; the first node of a name has no suffix."""
         known = self._names.get(node)
         if known is None:
             known = self._names[node] = self._unique(node.name)
@@ -106,7 +106,7 @@ class _Printer:
         self.stmt(function.body, 1)
 
     def declaration(self, buffer: ir.Buffer) -> str:
-        """``X[16, 16] float32``, with strides and alignment if it has them."""
+        """``X[16, 16] float32``, with the strides and alignment if ``buffer`` has them."""
         text = f"{self.name(buffer)}[{self._list(buffer.shape)}] {buffer.dtype}"
         if buffer.strides:
             text += f" strides [{self._list(buffer.strides)}]"
@@ -121,7 +121,7 @@ class _Printer:
         return ", ".join(self.expr(x) for x in exprs)
 
     def stmt(self, stmt: ir.Stmt, depth: int) -> None:
-        while True:  # long chains of Let, Allocate and View without recursion
+        while True:  # no recursion for long chains of Let, Allocate and View
             if isinstance(stmt, ir.Let):
                 self.line(depth, f"{self.name(stmt.var)} = {self.expr(stmt.value)}")
             elif isinstance(stmt, ir.Allocate):
@@ -226,7 +226,7 @@ class _Printer:
 
 
 def _end(loop: ir.For) -> e.Expr:
-    """One past the last value of a loop's variable, in its simplest form unless it begins at 0."""
+    """One past the last value of a loop's variable, simplified unless the loop begins at a constant."""
     end = e.fold(e.Add, loop.min, loop.extent)
     return end if isinstance(loop.min, e.Const) else simplify(end)
 

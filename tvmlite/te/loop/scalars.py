@@ -1,7 +1,7 @@
-"""What each scalar operation means, in plain numpy: the interpreter's arithmetic, for lanes alike.
+"""Each scalar operation in numpy: the arithmetic of the interpreter, for scalars and for vectors.
 
-Every function takes numpy scalars or arrays of one dtype and gives that dtype back, unless it says
-otherwise. Callers silence numpy's floating point warnings.
+Every function takes numpy scalars or arrays of one dtype and returns that dtype, unless documented
+otherwise. Callers silence numpy's floating-point warnings.
 """
 
 from __future__ import annotations
@@ -48,11 +48,11 @@ BINARY: dict[type[e.Binary], Callable[[Any, Any], Any]] = {
     e.And: lambda a, b: a & b,
     e.Or: lambda a, b: a | b,
 }
-"""The binary nodes. numpy's ints wrap; its floored division by zero gives 0, as ours does."""
+"""The functions of binary nodes. As in compiled code, ints wrap and floored division by zero gives 0."""
 
 
 def cast(value: Any, dtype: str) -> Any:
-    """``value`` converted as ``te.expr`` says: floats to ints truncate, saturate, and take NaN to 0."""
+    """``value`` converted as ``te.expr`` defines it: floats to ints truncate and saturate; NaN becomes 0."""
     target = dtypes.numpy_of(dtype)
     source = np.asarray(value).dtype
     if source == target:
@@ -72,7 +72,7 @@ def cast(value: Any, dtype: str) -> Any:
 
 
 def to_narrow(array: np.ndarray, dtype: str) -> np.ndarray:
-    """``array`` as a narrow dtype: floats by way of float32, ints by low bits, 0 of what int32 lacks."""
+    """``array`` as a narrow dtype: floats via float32, ints by their low bits (0 outside int32's range)."""
     target = dtypes.numpy_of(dtype)
     if not dtypes.is_int(dtype):
         return array.astype(np.float32).astype(target)
@@ -83,7 +83,7 @@ def to_narrow(array: np.ndarray, dtype: str) -> np.ndarray:
 
 
 def _floats(function: Callable[..., Any]) -> Callable[..., Any]:
-    """``function`` of float64s, its result rounded once to the dtype of the arguments."""
+    """``function`` computed in float64, its result rounded once to the dtype of the first argument."""
 
     def rounded(*args: Any) -> Any:
         wide = [np.asarray(a).astype(np.float64) for a in args]
@@ -101,7 +101,7 @@ def _power(x: Any, y: Any) -> Any:
 
 
 def _shift(left: bool) -> Callable[[Any, Any], Any]:
-    """Shifts by the width or more give 0, or the sign; a negative count is one of those."""
+    """A shift that gives 0, or the sign, for counts that are negative or at least the width."""
 
     def shift(a: Any, b: Any) -> Any:
         dtype = np.asarray(a).dtype
@@ -128,7 +128,7 @@ def _bit_counter(count: Callable[[int, int], int]) -> Callable[[Any], Any]:
 
 
 def _fma(a: Any, b: Any, c: Any) -> Any:
-    """Of float64: two roundings. Of narrower floats: the exact sum's rounding to float64, then ours."""
+    """Two roundings for float64; narrower products are exact, and their sum is rounded to float64 first."""
     return a * b + c
 
 
@@ -162,11 +162,11 @@ INTRINSICS: dict[str, Callable[..., Any]] = {
     "likely": lambda a: a,
     "fits_int32": lambda a: a,
 }
-"""Intrinsics by name. Those of floats are computed in float64 and rounded once."""
+"""The functions of intrinsics by name. Those on floats are computed in float64 and rounded once."""
 
 
 def intrinsic(name: str) -> Callable[..., Any]:
-    """The meaning of the intrinsic ``name``."""
+    """The function of the intrinsic ``name``; UnsupportedError if it is unknown."""
     if name not in INTRINSICS:
         raise UnsupportedError(f"the interpreter does not know the intrinsic {name!r}")
     return INTRINSICS[name]
@@ -178,13 +178,13 @@ def reinterpret(value: Any, dtype: str) -> Any:
 
 
 def bits(value: Any, dtype: np.dtype, lanes: int) -> Any:
-    """The bits of ``value``, a scalar or vector, read as ``lanes`` of ``dtype``."""
+    """The bits of ``value``, a scalar or vector, read as ``lanes`` values of ``dtype``."""
     read = np.ascontiguousarray(value).reshape(-1).view(dtype)
     return read[0] if lanes == 1 else read
 
 
 def splat(value: Any, lanes: int) -> Any:
-    """``value`` in each lane; a vector as it is."""
+    """``value`` broadcast to ``lanes`` lanes; a vector is returned unchanged."""
     return value if lanes == 1 or np.ndim(value) else np.full(lanes, value)
 
 

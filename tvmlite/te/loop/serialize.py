@@ -1,7 +1,7 @@
-"""Functions of loop IR, and expressions, as plain data for another process: numbers, words, lists of them.
+"""Serialization of loop IR functions and of expressions for another process, as JSON.
 
-What is shared stays shared, and a variable or buffer is one and the same wherever it stands: what comes back
-is legalised, and written as code, exactly as what was sent would be.
+Shared nodes stay shared, and all uses of a variable or buffer refer to one object: a decoded function is
+legalised and compiled to exactly the same code as the original.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ _NODE, _NODES, _DATA = 0, 1, 2
 
 
 def encode(root: Node, known: Sequence[Node] = ()) -> bytes:
-    """``root``, a structured function or an expression, as bytes that ``decode`` takes, given the same
-    variables ``known``."""
+    """``root``, a structured function or an expression, as bytes for ``decode``, which has to be given the
+    same variables ``known``."""
     first = (*_KNOWN, *known)
     places: dict[Node, int] = {node: place for place, node in enumerate(first)}
     rows: list[Any] = []
@@ -63,7 +63,7 @@ def encode(root: Node, known: Sequence[Node] = ()) -> bytes:
 
 
 def decode(data: bytes | str, known: Sequence[Node] = ()) -> Any:
-    """The function or expression that ``encode`` wrote."""
+    """The function or expression that ``encode`` serialized."""
     made: list[Any] = [*_KNOWN, *known]
     for row in json.loads(data):
         made.append(made[row] if isinstance(row, int) else _node(row, made))

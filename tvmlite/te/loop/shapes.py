@@ -1,4 +1,4 @@
-"""The companion ``NAME_shapes`` of a function whose shapes or workspace depend on sizes."""
+"""The companion function ``NAME_shapes`` of a function whose shapes or workspace depend on sizes."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from tvmlite.te.loop.signature import signature_of
 
 
 def shapes_function(function: ir.Function) -> ir.Function | None:
-    """A legal function that computes the extents of ``function``'s arrays and its bytes of workspace.
+    """A legal function that computes the extents of ``function``'s arrays and its workspace in bytes.
 
-    Its one array, an output of int64, receives the extents of all inputs and outputs, in order, and
+    Its one array, an int64 output, receives the extents of all inputs and outputs, in order, and
     then the workspace; its sizes are ``THREADS`` and those of ``Signature.shape_sizes``, all int64.
-    A number too large for an int64 is given as ``overflow.OVERFLOW``, which is negative.
-    None when the signature is static. ``function`` is legal: its workspace is planned.
+    A number too large for an int64 is written as ``overflow.OVERFLOW``, which is negative.
+    None if the signature is static. ``function`` has to be legal, with its workspace planned.
     """
     if signature_of(function).is_static:
         return None

@@ -1,4 +1,4 @@
-"""The calling convention of a function in loop IR, in the terms of ``core.abi``."""
+"""The calling convention of a function in loop IR, as a ``core.abi`` signature."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from tvmlite.te.loop import ir
 
 
 def signature_of(function: ir.Function) -> Signature:
-    """How ``function`` is called: params, sizes, then workspace, threads and profile if it has them.
+    """The parameters of ``function``: params, sizes, then workspace, threads and profile if it has them.
 
-    An extent in a parameter's shape is an int, the name of the size or scalar it equals, or None when
-    only ``NAME_shapes`` can compute it. ``workspace`` is None when it depends on a size or on the threads.
+    An extent in a parameter's shape is an int, the name of the size or scalar that it equals, or None if
+    only ``NAME_shapes`` can compute it. ``workspace`` is None if it depends on a size or on the threads.
     """
     wanted: dict[object, str] = {p: p.name for p in (*function.params, *function.sizes)}
     has_workspace = function.workspace is not None
@@ -44,7 +44,7 @@ def signature_of(function: ir.Function) -> Signature:
 
 
 def _in_order(function: ir.Function, names: dict[object, str]) -> list[Parameter]:
-    """What ``function`` takes and gives in arrays and scalars; outputs in their order."""
+    """The array and scalar parameters of ``function``; with data-dependent outputs, all outputs come last."""
     found = [one for one in function.outputs if one not in function.params]
     if not found:
         return [_parameter(p, function, names) for p in function.params]

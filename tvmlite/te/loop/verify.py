@@ -1,4 +1,4 @@
-"""The rules of loop IR: names bound, buffers in scope, dtypes and lanes in agreement."""
+"""The verifier of loop IR: variables are bound, buffers are in scope, dtypes and lanes agree."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ FOREIGN_KINDS = ("llvm", "c", "packed", "bits", "tile")
 
 
 def verify(function: ir.Function, legal: bool = False) -> None:
-    """Raise VerifyError, naming the statement at fault, if ``function`` breaks a rule of loop IR.
+    """Raise a VerifyError that names the offending statement if ``function`` breaks a rule of loop IR.
 
-    ``legal`` asks for the legal form (see ``loop.ir``) on top of the rules of both forms.
+    With ``legal``, the rules of the legal form (see ``loop.ir``) are checked as well.
     """
     _Verifier(function, legal).run()
 
@@ -179,7 +179,7 @@ class _Verifier:
         )
 
     def access(self, buffer: ir.Buffer, indices: tuple[e.Expr, ...], predicate: e.Expr | None) -> int:
-        """The lanes of an access, its indices and predicate checked."""
+        """Check the indices and predicate of an access, and return its lanes."""
         lanes = 1
         for index in indices:
             self.expr(index)

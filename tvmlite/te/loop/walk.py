@@ -1,4 +1,4 @@
-"""The one way passes go through statements: from the outside in, unchanged in, same object out."""
+"""Base classes for passes over statements; a statement that does not change is returned as it is."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ NOTHING = ir.Seq(())
 
 
 class Walker:
-    """Rebuilds statements; subclasses override the methods of the nodes they change.
+    """Rebuilds statements from the outside in; subclasses override the methods of the nodes they change.
 
-    ``enter`` handles Let, Allocate and View, of which there are long chains, and so sees them without their
-    body: it gives a list of such statements to stand in its place, bodies ignored (usually just one).
-    ``leave`` may change each when its new body is known.
+    Let, Allocate and View form long chains, so they are processed without recursion: ``enter`` returns the
+    list of statements (usually one) that replaces such a statement, with their bodies ignored, and ``leave``
+    may change each of them when its new body is known.
     """
 
     def stmt(self, stmt: ir.Stmt) -> ir.Stmt:
-        """``stmt`` rebuilt, whatever it is; chains of Let, Allocate and View without recursion."""
+        """``stmt`` of any type, rebuilt; chains of Let, Allocate and View without recursion."""
         chain: list[tuple[Any, Any]] = []
         while isinstance(stmt, (ir.Let, ir.Allocate, ir.View)):
             for head in self.enter(stmt):
@@ -35,7 +35,7 @@ class Walker:
         return body
 
     def inner(self, stmt: ir.Stmt) -> ir.Stmt:
-        """Any statement but Let, Allocate and View."""
+        """Rebuild any statement except Let, Allocate and View."""
         match stmt:
             case ir.For():
                 return self.loop(stmt)
@@ -64,30 +64,30 @@ class Walker:
         return head if body is head.body else replace(head, body=body)
 
     def loop(self, loop: ir.For) -> ir.Stmt:
-        """A loop of any kind: its bounds and body rebuilt."""
+        """Rebuild the bounds and body of a loop of any kind."""
         return self.plain(loop)
 
     def branch(self, branch: ir.If) -> ir.Stmt:
-        """An If: its condition and both branches rebuilt."""
+        """Rebuild the condition and both branches of an If."""
         return self.plain(branch)
 
     def seq(self, seq: ir.Seq) -> ir.Stmt:
-        """A sequence: each statement rebuilt; where one changed, nested sequences are flattened."""
+        """Rebuild each statement of a sequence; if one changed, nested sequences are flattened."""
         body = [self.stmt(s) for s in seq.body]
         if all(a is b for a, b in zip(body, seq.body, strict=True)):
             return seq
         return ir.sequence(*body)
 
     def store(self, store: ir.Store) -> ir.Stmt:
-        """A store: its indices, value and predicate rewritten."""
+        """Rewrite the indices, value and predicate of a store."""
         return self.plain(store)
 
     def plain(self, stmt: ir.Stmt) -> ir.Stmt:
-        """Any statement: its statements and expressions rebuilt."""
+        """Rebuild the statements and expressions of any statement."""
         return stmt.map_children(self._child)
 
     def expr(self, expr: e.Expr) -> e.Expr:
-        """An expression of a statement; as it is, unless a subclass rewrites it."""
+        """Rewrite an expression of a statement; here it is returned unchanged."""
         return expr
 
     def _child(self, node: Any) -> Any:
@@ -101,13 +101,13 @@ class Informed(Walker):
         self.analyzer = analyzer
 
     def loop(self, loop: ir.For) -> ir.Stmt:
-        """A loop, its variable in its range inside."""
+        """Rebuild a loop; inside, the analyzer knows the range of its variable."""
         with self.analyzer.scope():
             self.analyzer.bind(loop.var, loop.min, loop.extent)
             return self.plain(loop)
 
     def sides(self, branch: ir.If, condition: e.Expr) -> tuple[ir.Stmt, ir.Stmt | None]:
-        """Both branches rebuilt, ``condition`` known to hold in the first and not to hold in the second."""
+        """Rebuild both branches, the first assuming ``condition``, the second its negation."""
         with self.analyzer.constraint(condition):
             then = self.stmt(branch.then)
         if branch.otherwise is None:
@@ -117,14 +117,14 @@ class Informed(Walker):
 
 
 class Renaming(Informed):
-    """A walker that puts other buffers in the place of some, which it enters in ``renamed``."""
+    """A walker that replaces buffers: subclasses enter each with its replacement in ``renamed``."""
 
     def __init__(self, analyzer: Analyzer) -> None:
         super().__init__(analyzer)
         self.renamed: dict[ir.Buffer, ir.Buffer] = {}
 
     def expr(self, expr: e.Expr) -> e.Expr:
-        """``expr`` with its loads from the new buffers."""
+        """``expr`` with loads from replaced buffers redirected to the new ones."""
         if not self.renamed or not any(one.buffer in self.renamed for one in loads(expr)):
             return expr
         return rewrite(expr, self._load)
@@ -135,32 +135,32 @@ class Renaming(Informed):
         return node
 
     def store(self, store: ir.Store) -> ir.Stmt:
-        """A store, to the new buffer."""
+        """Rebuild a store, redirected to the new buffer."""
         new = store.map_children(self.expr)
         buffer = self.renamed.get(store.buffer)
         return new if buffer is None else replace(new, buffer=buffer)
 
     def plain(self, stmt: ir.Stmt) -> ir.Stmt:
-        """Any statement, a kernel given the new buffers."""
+        """Rebuild any statement; a kernel call gets the new buffers."""
         if isinstance(stmt, ir.CallKernel) and any(b in self.renamed for b in stmt.buffers):
             stmt = replace(stmt, buffers=tuple(self.renamed.get(b, b) for b in stmt.buffers))
         return super().plain(stmt)
 
 
 def with_body(function: ir.Function, body: ir.Stmt, **changes: Any) -> ir.Function:
-    """``function`` with another body; the same object if it is the same and nothing else changes."""
+    """``function`` with ``body`` and ``changes``; the same object if nothing changes."""
     if body is function.body and not changes:
         return function
     return replace(function, body=body, **changes)
 
 
 def is_nothing(stmt: ir.Stmt | None) -> bool:
-    """Whether ``stmt`` does nothing at all."""
+    """Whether ``stmt`` is None or does nothing."""
     return stmt is None or (isinstance(stmt, ir.Seq) and not stmt.body)
 
 
 def expressions(stmt: ir.Stmt) -> list[e.Expr]:
-    """The expressions that stand in ``stmt`` and the statements inside it, in order."""
+    """The expressions of ``stmt`` and of the statements inside it, in order."""
     found: list[e.Expr] = []
     stack: list[ir.Stmt] = [stmt]
     while stack:
@@ -201,7 +201,7 @@ def loads(root: e.Expr) -> list[ir.Load]:
 
 
 def buffers_written(stmt: ir.Stmt) -> set[ir.Buffer]:
-    """The buffers that ``stmt`` stores to (or hands to a kernel)."""
+    """The buffers that ``stmt`` stores to or passes to a kernel."""
     found: set[ir.Buffer] = set()
     for one in statements(stmt):
         if isinstance(one, ir.Store):

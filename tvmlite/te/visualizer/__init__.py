@@ -1,4 +1,4 @@
-"""One page that replays a schedule: its loops, its code and its speed after each primitive."""
+"""An HTML page that replays a schedule: its loops, its code and its speed after each primitive."""
 
 from tvmlite.te.visualizer.page import visualize
 

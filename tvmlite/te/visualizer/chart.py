@@ -1,4 +1,4 @@
-"""The rate at each step of a schedule as a chart, inline SVG."""
+"""A chart of the rate after each step of a schedule, as inline SVG."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ _LEFT, _RIGHT, _TOP, _BOTTOM = 62, 16, 26, 34
 
 @dataclass(frozen=True)
 class Point:
-    """A step: its rate, the rates between which it lies, and the most there can be (all None: no rate).
+    """A step: its ``rate`` (None if not timed), its interval ``low`` to ``high``, and the limit ``roof``.
 
-    ``label`` is what a screen reader and a pointer show."""
+    ``label`` is the text for screen readers and tooltips."""
 
     number: int
     label: str
@@ -26,7 +26,7 @@ class Point:
 
 
 def chart(points: Sequence[Point], unit: str) -> str:
-    """The rates of ``points``, in ``unit``, on a logarithmic scale, and the roof over them."""
+    """The chart of the rates of ``points``, in ``unit``, on a logarithmic scale, with the roofline."""
     rates = [p.rate for p in points if p.rate]
     roofs = [p.roof for p in points if p.roof]
     if not rates:
@@ -47,7 +47,7 @@ def chart(points: Sequence[Point], unit: str) -> str:
 
 
 class _Scale:
-    """Where numbers of steps and rates are in the picture."""
+    """Maps numbers of steps and rates to coordinates of the chart."""
 
     def __init__(self, least: float, most: float, count: int) -> None:
         self.low = math.log10(least) - 0.15
@@ -79,7 +79,7 @@ def _grid(scale: _Scale, unit: str) -> list[str]:
 
 
 def _roof(scale: _Scale, points: Sequence[Point]) -> list[str]:
-    """The roof, a line with a step where the number of threads changes."""
+    """The roofline, which steps where the number of threads changes."""
     path, last = "", None
     for point in points:
         if point.roof is None:
@@ -103,7 +103,7 @@ def _curve(scale: _Scale, points: Sequence[Point]) -> list[str]:
 
 
 def _column(scale: _Scale, number: int) -> str:
-    """The ground behind a step, to be coloured when it is chosen."""
+    """The background of a step, which is coloured when the step is selected."""
     left, right = scale.x(number - 0.5), scale.x(number + 0.5)
     place = f'x="{left:.1f}" y="{_TOP}" width="{right - left:.1f}" height="{_HEIGHT - _TOP}"'
     return f'<rect class="column" data-step="{number}" {place} rx="6"/>'

@@ -1,4 +1,4 @@
-"""Two texts compared line by line, as HTML: what came, what went, and which words of a line changed."""
+"""A comparison of two texts as HTML: added and removed lines, and the words of a line that changed."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ _WORDS = {
 }
 
 LONGEST = 500
-"""Lines of a text that are shown."""
+"""The most lines of a text that are shown."""
 
 
 def compared(before: str | None, after: str, language: str) -> str:
-    """The lines of ``after`` as HTML, with those of ``before`` that are gone; ``<ins>`` and ``<del>`` tell
-    them apart, ``<mark>`` the words that are new in a changed line. Lines that only stand deeper or less
-    deep than before have the class "deeper" or "higher". ``language`` is "loops", "c" or "asm".
+    """The lines of ``after`` as HTML, together with removed lines of ``before``: ``<ins>`` marks added lines,
+    ``<del>`` removed ones, ``<mark>`` the new words of a changed line. Lines of which only the indentation
+    grew or shrank have the class "deeper" or "higher". ``language`` is "loops", "c" or "asm".
 
-    With ``before`` None nothing is marked. Lines beyond ``LONGEST`` are left out, which a last line says.
+    With ``before=None`` nothing is marked. Lines beyond ``LONGEST`` are left out; a last line counts them.
     """
     new, rest = _cut(after)
     old = new if before is None else _cut(before)[0]
@@ -63,7 +63,7 @@ def _lines(old: Sequence[str], new: Sequence[str], language: str) -> Iterator[st
 
 
 def _changed(old: str | None, new: str, language: str) -> set[int]:
-    """The numbers of the words of ``new`` that ``old`` has not; none if they have little in common."""
+    """The numbers of the words of ``new`` that ``old`` lacks; none if the lines have little in common."""
     if old is None:
         return set()
     before, after = _TOKEN[language].findall(old), _TOKEN[language].findall(new)
@@ -75,7 +75,7 @@ def _changed(old: str | None, new: str, language: str) -> set[int]:
 
 
 def _coloured(line: str, language: str, marks: set[int] = frozenset()) -> str:  # type: ignore[assignment]
-    """A line as HTML, its keywords, numbers and comments in spans."""
+    """A line as HTML with its keywords, numbers and comments in spans."""
     parts: list[str] = []
     for number, token in enumerate(_TOKEN[language].findall(line)):
         kind = _kind(token, language)

@@ -1,4 +1,4 @@
-"""The innermost loop of a function, found in its assembly: where the time goes."""
+"""Search for the hot loop of a function, an innermost loop, in its assembly."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ _MOVE = re.compile(r"^v?(p?mov|broadcast|pbroadcast|insert|extract)")
 
 @dataclass(frozen=True)
 class HotLoop:
-    """The text of a loop, and what it is made of. ``spills`` counts registers written to the stack and read
-    back; ``depth`` is 0 if the function has no loop, and the text is then its beginning."""
+    """The text of a loop, with counts of its instructions. ``spills`` counts stores of registers to the stack
+    and reloads; ``depth`` is 0 if the function has no loop, and the text is then its beginning."""
 
     text: str
     depth: int
@@ -25,7 +25,7 @@ class HotLoop:
 
 
 def hot_loop(assembly: str, most: int = 400) -> HotLoop:
-    """The innermost loop of ``assembly`` (LLVM's, with its comments) that does most arithmetic; at most
+    """The innermost loop with the most arithmetic of ``assembly`` (LLVM's, with its comments); at most
     ``most`` lines of it."""
     lines = assembly.splitlines()
     loops = [_loop_at(lines, n) for n, line in enumerate(lines) if _HEADER.search(line)]
@@ -37,7 +37,7 @@ def hot_loop(assembly: str, most: int = 400) -> HotLoop:
 
 
 def _loop_at(lines: list[str], header: int) -> tuple[int, list[str]]:
-    """The depth of the loop whose header has its comment in line ``header``, and its lines."""
+    """The depth and the lines of the loop whose header comment is in line ``header``."""
     found = _HEADER.search(lines[header])
     assert found is not None
     start = header

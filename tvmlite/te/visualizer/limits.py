@@ -1,4 +1,4 @@
-"""What the machine can do at most, measured: multiply and add in registers, and read memory."""
+"""The measured limits of this machine: multiply-adds in registers, and reads of memory."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from tvmlite.machine.target import Target
 from tvmlite.te.codegen import jit
 
 _CHAINS = 14
-"""Accumulators of a loop: more than the latency of a multiply-add times the units that carry it out."""
+"""The accumulators of a loop: more than the latency of a multiply-add times the number of its units."""
 
 _SECONDS = 0.002
-"""How long one measurement lasts, about: short, as the best of ``_TRIES`` counts, which nobody disturbed."""
+"""The approximate seconds of one measurement: short, so that the best of ``_TRIES`` is undisturbed."""
 
 _TRIES = 40
 
 
 @dataclass(frozen=True)
 class Limits:
-    """Operations a second (a multiply-add is two) in ``unit``, and bytes a second read again and again from
-    memory of ``size`` bytes, of ``threads`` threads together."""
+    """``operations`` per second (a multiply-add is two) of kind ``unit``, and ``bandwidth``, the bytes per
+    second of repeated reads of ``size`` bytes, both of ``threads`` threads together."""
 
     operations: float
     bandwidth: float
@@ -35,12 +35,12 @@ class Limits:
     threads: int
 
     def seconds(self, operations: int, size: int) -> float:
-        """The least time that ``operations`` on ``size`` bytes can take: the roofline."""
+        """The least time that ``operations`` on ``size`` bytes can take, by the roofline model."""
         return max(operations / self.operations, size / self.bandwidth)
 
 
 def measure(dtypes_used: Sequence[str], size: int, threads: int) -> Limits:
-    """The limits of this machine for the arithmetic of computations whose arrays have ``dtypes_used``."""
+    """Measure the limits of this machine for computations whose arrays have ``dtypes_used``."""
     target = Target.parse("native")
     unit, text, work = _multiply_add(dtypes_used, target)
     peak = _function(text, ctypes.c_int64)
@@ -56,7 +56,7 @@ def measure(dtypes_used: Sequence[str], size: int, threads: int) -> Limits:
 
 
 def _rate(pool: ThreadPoolExecutor, threads: int, run: Callable[[int, int], object]) -> float:
-    """Turns a second of all threads together."""
+    """Iterations per second of all threads together."""
     iterations = 1
     while (seconds := min(_timed(pool, threads, run, iterations) for _ in range(3))) < _SECONDS / 2:
         iterations = max(
@@ -69,8 +69,8 @@ def _rate(pool: ThreadPoolExecutor, threads: int, run: Callable[[int, int], obje
 def _timed(
     pool: ThreadPoolExecutor, threads: int, run: Callable[[int, int], object], iterations: int
 ) -> float:
-    """Seconds of ``iterations`` iterations on each of ``threads``: the processor's time of the slowest, of
-    which other processes have no part."""
+    """Seconds of ``iterations`` iterations on each of ``threads``: the slowest thread's processor time, which
+    excludes other processes."""
 
     def one(number: int) -> float:
         start = time.thread_time()
@@ -82,7 +82,7 @@ def _timed(
 
 
 def _multiply_add(used: Sequence[str], target: Target) -> tuple[str, str, int]:
-    """What is multiplied, a loop that does nothing else, and the operations of one iteration of it."""
+    """The kind of operation, the LLVM IR of a loop of nothing else, and the operations of one iteration."""
     if {"int8", "uint8"} & set(used) and target.has("avx512vnni"):
         call = "call <16 x i32> @llvm.x86.avx512.vpdpbusd.512({acc}, {x}, {x})"
         return "int8 dot products", _loop("<16 x i32>", "<64 x i8>", call), 2 * 64 * _CHAINS
@@ -97,8 +97,8 @@ def _multiply_add(used: Sequence[str], target: Target) -> tuple[str, str, int]:
 
 
 def _loop(vector: str, operand: str, call: str) -> str:
-    """A function of the number of iterations, each of which brings ``_CHAINS`` accumulators one step
-    further."""
+    """The LLVM IR of a function of a number of iterations, each of which updates ``_CHAINS`` accumulators
+    once."""
     letter = "" if "i32" in vector else "f"
     note = " contract" if letter else ""
     phis, steps, uses = [], [], []
@@ -125,7 +125,7 @@ def _loop(vector: str, operand: str, call: str) -> str:
 
 
 def _read(target: Target) -> str:
-    """A function of a number of iterations, bytes and an address; each iteration reads all the bytes."""
+    """The LLVM IR of a function of iterations, bytes and an address; each iteration reads all bytes."""
     wide = target.vector_bits // 8
     vector = f"<{wide // 4} x i32>"
     phis, steps, uses = [], [], []

@@ -1,4 +1,4 @@
-"""What a notebook shows of a schedule: its stages and their loops, and the primitives that made them."""
+"""The display of a schedule in notebooks: its stages, their loops, and the primitives called so far."""
 
 from __future__ import annotations
 

@@ -16,11 +16,11 @@ from tvmlite.te.tensor.work import value_of
 def operands(
     function: ir.Function, args: Sequence[Any], sizes: Mapping[str, int], indices: set[Tensor]
 ) -> list[Any]:
-    """What to call ``function`` with, whose parameters are ``args``; the same at every call.
+    """Arguments for ``function``, whose parameters are ``args``; the same in every call.
 
-    Floats are between 0.5 and 1.5 and ints from 1 to 7, so that no formula overflows or divides by zero;
-    outputs are zeros, and so are the tensors in ``indices``, which must stay inside what they index. A
-    scalar parameter has its size.
+    Floats are between 0.5 and 1.5 and ints from 1 to 7, so that no formula overflows or divides by zero.
+    Outputs are zeros, and so are the tensors in ``indices``, which must be valid indices. A scalar parameter
+    gets its value from ``sizes``.
     """
     rng = np.random.default_rng(0)
     made: list[Any] = []
@@ -44,7 +44,7 @@ def operands(
 
 
 def difference(found: Sequence[np.ndarray], wanted: Sequence[np.ndarray]) -> float:
-    """The largest difference of two lists of arrays, relative to the largest value of each wanted array."""
+    """The largest difference of two lists of arrays, relative to the largest value of each ``wanted`` one."""
     worst = 0.0
     for one, other in zip(found, wanted, strict=True):
         a, b = one.astype("float64"), other.astype("float64")

@@ -1,4 +1,4 @@
-"""The page of a schedule: one HTML file that needs nothing else."""
+"""The page of a schedule: one self-contained HTML file."""
 
 from __future__ import annotations
 
@@ -41,19 +41,19 @@ def visualize(
     budget: float | None = 0.3,
     assembly: bool = True,
 ) -> Path | html.Page:
-    """Write a page to ``path`` that replays ``schedule`` primitive by primitive, and give the path.
+    """Write a page to ``path`` that replays ``schedule`` primitive by primitive, and return the path.
 
-    With ``path=None`` the page itself is given, which a notebook shows.
+    With ``path=None`` the page itself is returned, which a notebook displays.
 
-    Each step shows the primitive as it was written, the loop nest with what changed, the C, the assembly of
-    the innermost loop, and the time of a call with random data: its rate, and its share of the roofline,
-    which is measured first. ``args`` are those of ``te.lower``. ``sizes`` gives every ``te.var``, by name or
-    itself, a number. A step is timed for about ``budget`` seconds, or called just once if one call takes
+    Each step shows the primitive as it was written, the loop nest with its changes, the C source, the
+    assembly of the innermost loop, and the time of a call with random data: its rate, and its share of the
+    roofline, which is measured first. ``args`` are those of ``te.lower``. ``sizes`` maps every ``te.var``, or
+    its name, to a number. A step is timed for about ``budget`` seconds, or called just once if one call takes
     longer; with ``budget=None``, or a target of another machine, nothing is run. The page is one file that
-    loads nothing; but for the times, the same schedule gives the same page.
+    loads nothing; except for the times, the same schedule gives the same page.
 
-    Raises what ``te.lower`` raises if no step can be lowered; an InputError if a size is missing; a
-    ScheduleError if the schedule was changed otherwise than by calling its primitives.
+    Raises the errors of ``te.lower`` if no step can be lowered, an InputError if a size is missing, and a
+    ScheduleError if the schedule was changed other than by calling its primitives.
     """
     arguments.instance("visualize: schedule", schedule, Schedule, "a schedule", InputError)
     written = None if path is None else arguments.path("visualize: path", path, InputError)
@@ -135,7 +135,7 @@ def _header(done: Replay) -> str:
 
 
 def _summary(done: Replay, timed: Sequence[State]) -> str:
-    """The first time and the last, in large letters."""
+    """The first and the last time, in large letters."""
     if len(timed) < 2 or timed[0].timing is None or timed[-1].timing is None:
         return ""
     first, last = timed[0].timing.median, timed[-1].timing.median
@@ -181,7 +181,7 @@ def _unit(done: Replay) -> str:
 
 
 def _rate(done: Replay, seconds: float) -> float:
-    """Operations, or bytes where there are none, in ``_unit``."""
+    """The rate in ``_unit``: of operations, or of bytes if there are no operations."""
     return (done.operations or done.size) / max(seconds, 1e-12) / 1e9
 
 
@@ -246,7 +246,7 @@ def _title(state: State) -> str:
 
 
 def _explanation(state: State) -> list[str]:
-    """The user's line, and what the primitive does."""
+    """The user's line, and the first paragraph of the primitive's docstring."""
     if state.step is None:
         return ['<p class="does">Every stage in plain loops of its own, in the order of its axes.</p>']
     made = []
@@ -298,7 +298,7 @@ def _bound(done: Replay, state: State) -> str:
 
 
 def _change(state: State, before: State) -> tuple[str, str]:
-    """How much faster than the step before, if that is known."""
+    """The speedup over the step ``before``, or that it has the same code as an earlier one."""
     assert state.timing is not None
     assert before.timing is not None
     if state.same_as is not None:

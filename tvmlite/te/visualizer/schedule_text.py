@@ -1,4 +1,4 @@
-"""Schedules, and the calls of their primitives, as text."""
+"""The text of schedules and of the calls of their primitives."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from tvmlite.te.tensor.tensor import IterVar, Operation, Tensor
 
 
 def schedule(schedule: Schedule) -> str:
-    """The stages, and the loops of each, a line each."""
+    """The stages and the loops of each, one per line."""
     return "\n".join(line for stage in schedule.stages for line in _describe(stage))
 
 
 def step(step: Step) -> str:
-    """The call of a primitive, as Python would write it: ``i, j = s[C].split(...)``."""
+    """The call of a primitive in Python: ``i, j = s[C].split(...)``."""
     results = ", ".join(_names(step.result))
     return f"{results} = {call(step)}" if results else call(step)
 
@@ -47,7 +47,7 @@ def _describe(stage: Stage) -> list[str]:
 
 
 def _names(result: Any) -> Iterator[str]:
-    """The names of the loops and tensors a primitive gave."""
+    """The names of the loops and tensors that a primitive returned."""
     if isinstance(result, tuple):
         for one in result:
             yield from _names(one)

@@ -1,4 +1,4 @@
-"""A schedule replayed: its loops, its code and its time after each primitive."""
+"""The replay of a schedule: its loops, its code and its time after each primitive."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ from tvmlite.te.visualizer.operands import difference, operands
 
 @dataclass(frozen=True)
 class State:
-    """What a schedule has become after ``step`` (None: nothing was done yet).
+    """The state of a schedule after ``step`` (None: before the first primitive).
 
-    ``refusal`` says why there is nothing to show, where the schedule is not legal as it stands. ``same_as``
-    is the number of an earlier state with the very same code, whose time this is. ``difference`` is the
-    largest one between its results and those of the first state timed, relative to the largest value.
+    ``refusal`` is the error if the schedule cannot be lowered in this state. ``same_as`` is the number of an
+    earlier state with identical code, whose time is reused. ``difference`` is the largest difference of its
+    results from those of the first timed state, relative to the largest value.
     """
 
     number: int
@@ -58,7 +58,7 @@ class State:
 
     @property
     def threads(self) -> int:
-        """How many threads its loops use."""
+        """The number of threads that its loops use."""
         nodes = () if self.legal is None else postorder(self.legal)
         parallel = any(isinstance(node, ir.For) and node.kind == ir.PARALLEL for node in nodes)
         return threads.num_threads() if parallel else 1
@@ -66,10 +66,10 @@ class State:
 
 @dataclass(frozen=True)
 class Replay:
-    """All the states of a schedule, and what they are compared with.
+    """All states of a schedule, and the limits that they are compared with.
 
-    ``operations`` and ``size``, in bytes, are the work of one call: its arithmetic, and its arguments, each
-    read or written once. ``limits`` are the machine's, by number of threads; empty if nothing was timed.
+    ``operations`` is the arithmetic of one call, ``size`` the bytes of its arguments, each read or written
+    once. ``limits`` are the machine's by number of threads; empty if nothing was timed.
     """
 
     name: str
@@ -81,7 +81,7 @@ class Replay:
     limits: Mapping[int, Limits] = field(default_factory=dict)
 
     def share(self, state: State) -> float | None:
-        """The roofline's time by the state's: 1 is as fast as this machine can."""
+        """The roofline's time divided by the time of ``state``: 1 is the fastest possible on this machine."""
         if state.timing is None or state.threads not in self.limits:
             return None
         return self.limits[state.threads].seconds(self.operations, self.size) / state.timing.median
@@ -96,9 +96,9 @@ def replay(
     budget: float | None,
     assembly: bool,
 ) -> Replay:
-    """Every state of ``schedule``; each is timed for about ``budget`` seconds, or not at all if it is None.
+    """All states of ``schedule``, each timed for about ``budget`` seconds, or not at all if that is None.
 
-    Raises what ``te.lower`` raises if no state at all can be lowered.
+    Raises the errors of ``te.lower`` if no state can be lowered.
     """
     steps = (None, *schedule.trace)
     states = [_state(schedule.replay(n), args, target, name, step) for n, step in enumerate(steps)]
@@ -142,7 +142,7 @@ def _with_code(state: State, target: Target, assembly: bool) -> State:
 
 
 def _c_source(lowered: ir.Function, legal: ir.Function, target: Target) -> str:
-    """The C of a function; where only LLVM has its instructions, of what it does without them."""
+    """The C source of a function; one with a ``Choice`` is first legalised for a C target."""
     if target.kind == "llvm" and any(isinstance(node, ir.Choice) for node in postorder(lowered.body)):
         legal = legalize(lowered, f"c -vector-bits={target.vector_bits}")
     try:
@@ -152,7 +152,7 @@ def _c_source(lowered: ir.Function, legal: ir.Function, target: Target) -> str:
 
 
 def _described(function: ir.Function, values: Sequence[Any]) -> tuple[str, ...]:
-    """``A: float32[4, 5]`` for each parameter, sizes as numbers."""
+    """Each parameter as text, such as ``A: float32[4, 5]``, with sizes as numbers."""
     texts = []
     for param, value in zip(function.params, values, strict=True):
         if isinstance(param, ir.Buffer):
@@ -170,7 +170,7 @@ def _runs_here(target: Target) -> bool:
 def _timed(
     states: Sequence[State], target: Target, values: Sequence[Any], budget: float
 ) -> tuple[State, ...]:
-    """The states with their times; one whose code another has already is not timed again."""
+    """The states with their times; a state with the same code as an earlier one is not timed again."""
     known: dict[str, int] = {}
     made: list[State] = []
     wanted: list[np.ndarray] | None = None
@@ -193,7 +193,7 @@ def _timed(
 def _time(
     legal: ir.Function, target: Target, values: Sequence[Any], budget: float
 ) -> tuple[Timing, list[np.ndarray]]:
-    """The time of a call, and its results. One that takes longer than ``budget`` is called just once."""
+    """The time of a call, and its results; a function that takes longer than ``budget`` is called once."""
     loaded = process.load([legal], target)
     shapes = process.shapes_address(loaded, legal)
     function = CompiledFunction(signature_of(legal), loaded.address(legal.name), shapes, loaded)

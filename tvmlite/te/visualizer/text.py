@@ -1,4 +1,4 @@
-"""Numbers as a reader wants them: three digits and a unit."""
+"""Numbers as text with three digits and a unit."""
 
 from __future__ import annotations
 
@@ -9,36 +9,36 @@ _LARGE = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, ""))
 
 
 def seconds(value: float) -> str:
-    """``1.23 ms``"""
+    """``value`` seconds with a unit: ``1.23 ms``."""
     size, unit = next(((s, u) for s, u in _SMALL if value >= s), _SMALL[-1])
     return f"{digits(value / size)} {unit}"
 
 
 def amount(value: float, unit: str) -> str:
-    """``2.15 GFLOP``"""
+    """``value`` with a prefix before ``unit``: ``2.15 GFLOP``."""
     size, prefix = next(((s, p) for s, p in _LARGE if value >= s), _LARGE[-1])
     return f"{digits(value / size)} {prefix}{unit}"
 
 
 def digits(value: float) -> str:
-    """Three digits, without an exponent: ``1230``, ``12.3``, ``0.0123``."""
+    """Three digits, without an exponent from 0.001 on: ``1230``, ``12.3``, ``0.0123``."""
     if value >= 100:
         return f"{value:.0f}"
     return f"{value:.3g}" if value >= 1e-3 or value == 0 else f"{value:.1e}"
 
 
 def percent(share: float) -> str:
-    """``93%``; small ones with a digit more."""
+    """A percentage: ``93%``; with more digits if it is small."""
     return f"{share:.0%}" if share >= 0.1 else f"{share:.1%}" if share >= 0.001 else f"{share:.2%}"
 
 
 def times(ratio: float) -> str:
-    """``1.8×``; ``207×``"""
+    """A ratio with two digits, three from 10 on: ``1.8×``, ``207×``."""
     return f"{ratio:.0f}×" if ratio >= 20 else f"{ratio:.3g}×" if ratio >= 10 else f"{ratio:.2g}×"
 
 
 def gain(ratio: float) -> str:
-    """``1.04×``: three digits, as gains near one need them."""
+    """A ratio with three digits, which gains near one need: ``1.04×``."""
     return f"{ratio:.0f}×" if ratio >= 100 else f"{ratio:.3g}×"
 
 

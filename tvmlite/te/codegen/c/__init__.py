@@ -1,1 +1,1 @@
-"""C99 of functions over loops."""
+"""Generation of C99 from legal loop IR."""

@@ -1,4 +1,4 @@
-"""Generated C compiled by the machine's own C compiler into a shared library."""
+"""Compilation of generated C into a shared library by this machine's C compiler."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tvmlite.core.errors import LibraryError
 from tvmlite.runtime.library import link
 
 FLAGS = link.C_FLAGS
-"""How kernels are compiled for the machine they are compiled on."""
+"""The compiler flags of kernels that run on the machine that compiles them."""
 
 
 def compile_shared(
@@ -24,11 +24,11 @@ def compile_shared(
     data: tuple[str, np.ndarray] | None = None,
     metadata: str = "",
 ) -> Path:
-    """The shared library ``path``, from C sources (texts) and ``objects``; it appears whole or not at all.
+    """Compile C sources (texts) and link them with ``objects`` to the shared library ``path``, atomically.
 
-    ``data`` is a symbol that the sources refer to, and its bytes, uint8; ``metadata`` as of ``link.shared``.
+    ``data`` is a symbol that the sources refer to, and its bytes, uint8; ``metadata`` as in ``link.shared``.
 
-    Raises LibraryError when the machine has no C compiler, or it refuses a source.
+    Raises LibraryError if this machine has no C compiler, or if the compiler rejects a source.
     """
     compilers = link.c_compilers()
     if not compilers:

@@ -1,4 +1,4 @@
-"""Expressions as C: shared parts become temporaries, lazy branches stay lazy, lanes become a loop."""
+"""Generation of C expressions: shared nodes become temporaries, lazy branches stay lazy, lanes a loop."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from tvmlite.te.codegen.math.quantizing import ROUND_TO
 from tvmlite.te.loop import ir
 
 _LONGEST = 100
-"""Characters an expression may have before it becomes a temporary."""
+"""The most characters of an expression that is not made a temporary."""
 
 COMPARE = {e.Equal: "==", e.NotEqual: "!=", e.Less: "<", e.LessEqual: "<="}
 ARITH = {e.Add: "+", e.Sub: "-", e.Mul: "*", e.Div: "/"}
@@ -40,23 +40,23 @@ _HELPERS = {name: name for name in (contraction.MULTIPLY_ADD, "isinf", "isfinite
     "shift_left": "shl",
     "shift_right": "shr",
 }
-"""Those that are a helper function of ours."""
+"""The kinds of ``Helpers`` that intrinsics are written with."""
 
 _EXACT = frozenset(("floor", "ceil", "trunc", "round", "fabs", "abs", "copysign"))
-"""Those that take halves to halves without rounding."""
+"""Intrinsics whose results for halves are exact halves."""
 
 
 class Names(Protocol):
-    """Where an expression finds what its names are called in C."""
+    """The names of the C function that an expression is written in."""
 
     helpers: Helpers
 
     def variable(self, var: e.Var) -> str:
-        """A variable's value, at work (of a vector: the array of its lanes)."""
+        """The value of ``var`` in its ``work_type``; for a vector, the array of its lanes."""
         ...
 
     def buffer(self, buffer: ir.Buffer) -> str:
-        """The pointer to its first element."""
+        """The pointer to the first element of ``buffer``."""
         ...
 
     def element(self, buffer: ir.Buffer, place: str) -> str:
@@ -64,36 +64,36 @@ class Names(Protocol):
         ...
 
     def is_counter(self, var: e.Var) -> bool:
-        """Whether this is a loop's variable or a size: arithmetic of those never overflows."""
+        """Whether ``var`` is a loop variable or a size, whose arithmetic never overflows."""
         ...
 
     def is_natural(self, var: e.Var) -> bool:
-        """Whether it is known to be at least 0."""
+        """Whether ``var`` is known to be at least 0."""
         ...
 
     @property
     def index_type(self) -> str:
-        """The C type of arithmetic with those."""
+        """The C type of arithmetic with variables for which ``is_counter`` holds."""
         ...
 
     def temporary(self) -> str:
-        """A fresh name."""
+        """A new name."""
         ...
 
     def declare(self, text: str) -> None:
-        """Have ``text``, a declaration, before all functions."""
+        """Add the declaration ``text`` before all functions."""
         ...
 
     def define(self, name: str) -> None:
-        """Have the C function ``name`` of a technique defined before all kernels."""
+        """Add the definition of the technique's C function ``name`` before all kernels."""
         ...
 
 
 class Writer:
-    """Writes expressions at one place; ``lines`` are the declarations that must come before their use.
+    """Writes expressions of one statement; ``lines`` are the declarations that have to precede it.
 
-    With a ``lane``, the name of a lane's number, vectors are written one lane at a time, and what is the
-    same in all lanes goes to ``outer``, the writer of the place before the loop over lanes.
+    With ``lane``, the name of the loop variable over lanes, vectors are written for that lane, and uniform
+    values are declared by ``outer``, the writer for the code before the loop over lanes.
     """
 
     def __init__(self, names: Names, lane: str = "", outer: Writer | None = None) -> None:
@@ -106,14 +106,14 @@ class Writer:
         self._naturals: dict[Node, bool] = {} if outer is None else outer._naturals
 
     def write(self, root: e.Expr) -> str:
-        """``root`` as a C expression that may be used once, after ``lines``."""
+        """``root`` as a C expression, to be used at most once, after ``lines``."""
         for node in postorder(root):
             for child in node.children():
                 self._uses[child] = self._uses.get(child, 0) + 1
         return self._write(root)
 
     def write_short(self, root: e.Expr) -> str:
-        """As ``write``, as a name or constant that may be used many times."""
+        """``root`` as a name or constant, which may be used repeatedly, after ``lines``."""
         text = self.write(root)
         if isinstance(root, (e.Const, e.Var)) or text.isidentifier():
             return text
@@ -143,7 +143,7 @@ class Writer:
         return self._find(root)
 
     def _order(self, root: e.Expr) -> Iterator[e.Expr]:
-        """What ``root`` needs and is not written yet, children first; lazy branches are left out."""
+        """The nodes of ``root`` that are not written yet, children first; without lazy branches."""
         stack: list[tuple[e.Expr, bool]] = [(root, False)]
         seen: set[e.Expr] = set()
         while stack:
@@ -165,7 +165,7 @@ class Writer:
             stack.extend((child, False) for child in reversed(children))  # type: ignore[misc]
 
     def _is_same_in_all_lanes(self, node: e.Expr) -> bool:
-        """Whether it goes to ``outer``; not so in a lazy branch, which may not be evaluated before."""
+        """Whether ``outer`` writes ``node``; not in a lazy branch, which must not be evaluated early."""
         return self.outer is not None and node.lanes == 1 and len(self._known) == 1
 
     def _find(self, node: e.Expr) -> str:
@@ -182,7 +182,7 @@ class Writer:
         return name
 
     def _learn(self, node: e.Expr) -> None:
-        """Whether the node is index arithmetic, which never overflows, and whether it is at least 0."""
+        """Record whether ``node`` is index arithmetic, which never overflows, and whether it is >= 0."""
         parts = [c for c in node.children() if isinstance(c, e.Expr)]
         match node:
             case e.Const():
@@ -249,7 +249,7 @@ class Writer:
         a, b = node.a, node.b
         if dtypes.is_unsigned(a.dtype) and isinstance(node, (e.Less, e.LessEqual)):
             if isinstance(node, e.Less) and e.is_const(b, 0):
-                return "0"  # no unsigned number is below 0, and compilers warn about asking
+                return "0"  # an unsigned int is never below 0, and compilers warn of the comparison
             if isinstance(node, e.LessEqual) and e.is_const(a, 0):
                 return "1"
         as_int = "(int)" if a.dtype == "bool" else ""
@@ -289,17 +289,17 @@ class Writer:
         return f"{self.helpers.name(_DIVIDE[type(node)], self._index_dtype(node))}({strip(a)}, {strip(b)})"
 
     def _index_dtype(self, node: e.Expr) -> str:
-        """The dtype of ``node`` at work: arithmetic with loop variables has their type."""
+        """The dtype in which ``node`` is computed: arithmetic with loop variables has their type."""
         narrow = self._counters.get(node, False) and self.names.index_type == "int32_t"
         return "int32" if narrow and node.dtype == e.INDEX else node.dtype
 
     def _narrow(self, text: str, dtype: str) -> str:
-        """``text``, which C computes in int, in a narrower type again."""
+        """``text``, which C computes in int, cast back to its narrower type."""
         narrow = dtypes.is_int(dtype) and dtypes.bits(dtype) < 32
         return f"(({work_type(dtype)}){text})" if narrow else text
 
     def _choice(self, condition: str, then: str, otherwise: str, dtype: str) -> str:
-        """One of two values; where both are one text, that: checkers of source take it for a slip."""
+        """A ternary; if both values have the same text, just that, as source checkers warn of it."""
         if then == otherwise:
             return then
         return self._narrow(f"({condition} ? {then} : {otherwise})", dtype)
@@ -322,13 +322,13 @@ class Writer:
         return self._narrow(f"({self._find(node.predicate)} ? {text} : 0)", node.dtype)
 
     def from_memory(self, element: str, dtype: str) -> str:
-        """The value at work of an element in memory."""
+        """The value, in its ``work_type``, of an element in memory."""
         if dtype in HALVES:
             return f"{self.helpers.name('load', dtype)}({element})"
         return f"({element} != 0)" if dtype == "bool" else element
 
     def to_memory(self, value: str, dtype: str) -> str:
-        """What is stored for a value at work."""
+        """The text to store for ``value``, which is in its ``work_type``."""
         return f"{self.helpers.name('store', dtype)}({strip(value)})" if dtype in HALVES else strip(value)
 
     # -- conversions and calls
@@ -412,7 +412,7 @@ class Writer:
         return f"({raw} != 0)" if to == "bool" else f"(({work_type(to)}){raw})"
 
     def _either(self, node: e.Call) -> str:
-        """One side is evaluated: a ternary, or an if where a side needs temporaries of its own."""
+        """Evaluate only one side: by a ternary, or by an if statement if a side needs temporaries."""
         condition, before = self._find(node.args[0]), self.lines
         sides: list[tuple[list[str], str]] = []
         for side in node.args[1:]:
@@ -438,7 +438,7 @@ def _is_lazy(node: Node) -> bool:
 
 
 def strip(text: str) -> str:
-    """``text`` without the parentheses around the whole of it."""
+    """``text`` without parentheses that enclose all of it."""
     if not (text.startswith("(") and text.endswith(")")):
         return text
     depth = 0

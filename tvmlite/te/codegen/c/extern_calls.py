@@ -1,4 +1,4 @@
-"""Calls of foreign functions as C: C functions are declared, Python functions called through pointers."""
+"""Foreign calls in C: C functions are declared, Python functions are called through pointers."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from tvmlite.te.codegen.packed import gives_value, symbol_of
 
 
 class Declares(Protocol):
-    """Where declarations go."""
+    """A recipient of declarations."""
 
     def declare(self, text: str) -> None:
-        """Have ``text`` before all functions."""
+        """Add the declaration ``text`` before all functions."""
         ...
 
     def define(self, name: str) -> None:
-        """Have the C function ``name`` of a technique before all kernels."""
+        """Add the definition of the technique's C function ``name`` before all kernels."""
         ...
 
 
 def call(names: Declares, node: e.Foreign, args: Sequence[str]) -> str:
-    """The call ``node`` of ``args``; UnsupportedError for what C has no form of."""
+    """The text of the call ``node`` with ``args``; UnsupportedError if it has no form in C."""
     if node.kind in ("llvm", "bits"):
         raise UnsupportedError(f"{node.name!r} has no form in C: it is one of LLVM's vector instructions")
     types = [_type(node, a) for a in node.args]

@@ -1,4 +1,4 @@
-"""One function of loop IR as C: its statements, and the outlined bodies of its parallel loops."""
+"""Generation of one C function: its statements, and the outlined bodies of its parallel loops."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ class FunctionWriter(Scope):
     def __init__(self, function: ir.Function, module: Module) -> None:
         super().__init__(function, module)
         self._bodies = 0
-        self._special = False  # in what has only the form of vectors
-        self._passes_on = False  # what runs loops on several threads
+        self._special = False  # inside a special statement, which has no form without vector types
+        self._passes_on = False  # whether PARALLEL is used
 
     def write(self) -> None:
         """Generate the body, then add the function's definition to the module."""
@@ -61,7 +61,7 @@ class FunctionWriter(Scope):
     # -- statements
 
     def statement(self, stmt: ir.Stmt) -> None:
-        """``stmt`` as the whole of a block."""
+        """Write ``stmt`` as all of a block."""
         declared: list[tuple[int, object]] = []
         while isinstance(stmt, (ir.Let, ir.Allocate, ir.View)):
             key: object = stmt.var if isinstance(stmt, ir.Let) else stmt.buffer
@@ -102,14 +102,14 @@ class FunctionWriter(Scope):
                 raise AssertionError(f"{type(stmt).__name__} does not belong in legal loop IR")
 
     def _divides(self, loop: ir.For) -> bool:
-        """Whether ``loop`` is divided among threads: not where there are none, nor if it may fail."""
+        """Whether ``loop`` is divided among threads; in a standalone source, only if it has no Asserts."""
         own = self.module.standalone
         if own is None:
             return True
         return own.threads > 1 and not any(isinstance(node, ir.Assert) for node in postorder(loop.body))
 
     def _nested(self, stmt: ir.Stmt) -> None:
-        """A statement among others: what it declares is its own."""
+        """Write a statement among others, with its declarations in its own block."""
         if isinstance(stmt, ir.Seq):
             self.statement(stmt)
         else:
@@ -146,7 +146,7 @@ class FunctionWriter(Scope):
             self._emit(f"{kind} *const {name} = ({kind} *)(void *)({base} + ({offset}));")
 
     def _own_constant(self, view: ir.View, name: str, offset: str) -> None:
-        """The rows of a constant by their own name; or where it lies in the block that the caller passes."""
+        """Bind a constant to the name of its array, or to its address in the blob that the caller passes."""
         own = self.module.standalone
         assert own is not None, "only a standalone source has arrays of its own"
         assert isinstance(view.offset, e.Const), "constants lie at fixed places"
@@ -209,7 +209,7 @@ class FunctionWriter(Scope):
             self._store_lanes(store)
 
     def _choice(self, choice: ir.Choice) -> None:
-        """The special statement where the C compiler's machine has it, and there are vector types."""
+        """Write the special statement, for its instruction sets and vector types, and the portable one."""
         if not _has_form(choice):
             self._plain(choice.portable)
             return
@@ -229,7 +229,7 @@ class FunctionWriter(Scope):
         self._emit(*writer.lines, line)
 
     def _with_vectors(self, writer: VectorWriter, line: str, otherwise: Callable[[], object]) -> None:
-        """``line`` where there are vector types, what ``otherwise`` emits elsewhere."""
+        """Emit ``line`` under ``#if`` of the vector types, and the lines of ``otherwise`` under ``#else``."""
         self.lines.append(f"#if {CONDITION}")
         self._vectors_only(writer, line)
         self.lines.append("#else")
@@ -239,7 +239,7 @@ class FunctionWriter(Scope):
     def _store_lanes(self, store: ir.Store) -> None:
         buffer, value, index = store.buffer, store.value, store.indices[0]
         target = self.buffer(buffer)
-        if reads_elsewhere(value, buffer, index):  # all lanes are read before one is written
+        if reads_elsewhere(value, buffer, index):  # all lanes have to be read before any is written
             values = self.temporary()
             self._emit(f"{work_type(buffer.dtype)} {values}[{value.lanes}];")
             self._in_braces(
@@ -258,7 +258,7 @@ class FunctionWriter(Scope):
         self._each_lane(value, extra, one)
 
     def _each_lane(self, value: e.Expr, extra: list[e.Expr], line: Callable[..., str]) -> None:
-        """A loop over lanes around ``line(writer, text of value, texts of extra)``."""
+        """Emit a loop over lanes around ``line(writer, text of value, *texts of extra)``."""
         outer = Writer(self)
         inner = Writer(self, self.temporary(), outer)
         texts = [inner.write(x) for x in (value, *extra)]
@@ -272,7 +272,7 @@ class FunctionWriter(Scope):
         self._emit("}")
 
     def _counted(self, loop: ir.For, begin: str, end: str) -> None:
-        """The loop; over ``begin .. end - 1`` (added to its min) if given."""
+        """Emit the loop, or its part ``begin .. end - 1`` (counted from its min) if given."""
         writer = Writer(self)
         least, stop = writer.write_short(loop.min), e.fold(e.Add, loop.min, loop.extent)
         if not begin:
@@ -295,7 +295,7 @@ class FunctionWriter(Scope):
         self._emit("}")
 
     def _narrowed(self, writer: Writer, bound: e.Expr, text: str) -> str:
-        """A bound of a loop in the type of its variable: extents that come from data are 64 bits wide."""
+        """A loop bound in the type of the loop variable, as data-dependent extents are 64 bits wide."""
         return text if writer.is_counter(bound) else f"({self.index_type})({text})"
 
     def _while(self, condition: e.Expr, body: ir.Stmt) -> None:
@@ -325,7 +325,7 @@ class FunctionWriter(Scope):
         writer, own = Writer(self), self.module.standalone
         if isinstance(value, e.Call) and value.name in PREFETCHES:
             if own is not None and own.scalar:
-                return  # flash is no slower, and what a hint is of may lie behind an array
+                return  # flash has uniform latency, and the address may be beyond the end of an array
             load: object = value.args[0]
             assert isinstance(load, ir.Load), "a prefetch is of a load"
             (index,) = load.indices
@@ -388,7 +388,7 @@ class FunctionWriter(Scope):
         self.module.definitions.append("\n".join(lines))
 
     def _field(self, key: object) -> str:
-        """The type of a captured name, ready for the name to follow."""
+        """The type of a captured variable, to be followed by its name."""
         if isinstance(key, ir.Buffer):
             constant = key.scope == "constant" or (key.scope == "param" and key not in self.function.outputs)
             return f"{'const ' if constant else ''}{memory_type(key.dtype)} *"
@@ -431,7 +431,7 @@ class FunctionWriter(Scope):
         self._emit("if (code != 0) {", f"    return code{offset_code};", "}")
 
     def _declaration(self, call: ir.CallKernel) -> str:
-        """The prototype of a kernel defined elsewhere: inputs and constants of ours it only reads."""
+        """The prototype of a kernel defined elsewhere; the caller's inputs and constants are const."""
         types = [self._field(buffer) for buffer in call.buffers]
         types += [memory_type(size.dtype) for size in call.sizes]
         types += ["void *", "int64_t"] if call.workspace is not None else []
@@ -439,7 +439,7 @@ class FunctionWriter(Scope):
 
 
 def _has_form(choice: ir.Choice) -> bool:
-    """Whether the special statement is one that is only stores of vectors that C has a form of."""
+    """Whether the special statement consists only of vector stores that have a form in C."""
     stores = choice.special.body if isinstance(choice.special, ir.Seq) else (choice.special,)
     names = [n.name for n in postorder(choice.special) if isinstance(n, e.Foreign) and n.kind != "bits"]
     return x86.has_form(choice.needs, names) and all(

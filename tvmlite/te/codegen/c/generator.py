@@ -1,7 +1,7 @@
-"""C99 source from legal loop IR: one function a function, outlined bodies for parallel loops, no malloc.
+"""Generation of C99 from legal loop IR: a C function per function, outlined parallel bodies, no malloc.
 
-Vectors become short loops over their lanes; plain float vectors are also written with the vector types of
-GCC and Clang, which are taken where they exist and ``TVMLITE_PORTABLE`` is not defined.
+Vectors become short loops over their lanes. Many are also written with the vector types of GCC and Clang,
+which are used if they exist and ``TVMLITE_PORTABLE`` is not defined.
 """
 
 from __future__ import annotations
@@ -40,8 +40,8 @@ _VECTORS = (
     "!defined(TVMLITE_PORTABLE) && (defined(__clang__) || (defined(__GNUC__) && __GNUC__ >= 9)) \\\n"
     f"    && !({EXCESS_PRECISION})"
 )
-"""Whether there are the vector types of GCC and Clang, and ``__builtin_convertvector``. With excess precision
-GCC has none of floats."""
+"""The condition that the vector types of GCC and Clang and ``__builtin_convertvector`` exist. With excess
+precision GCC has no vectors of floats."""
 
 _GCC_FAULTS = """#if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC optimize("no-tree-loop-distribute-patterns", "no-tree-loop-if-convert")
@@ -49,24 +49,24 @@ _GCC_FAULTS = """#if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC optimize("no-tree-loop-vectorize")
 #endif
 #endif"""
-"""What GCC must not do, whatever its flags. GCC 12 makes a memset of zeros stored by a nest of loops that are
-not contiguous, over its neighbours' results; loads whole vectors for masked ones, beyond the end of an array,
-where it has turned a branch into AVX-512's masks; and reads beyond the end of an array where it makes vectors
-of a loop over every other element. Vectors are explicit here, and lanes side by side become vectors all the
-same, so nothing is lost."""
+"""Optimisations of GCC that are disabled, whatever its flags. GCC 12 turns a nest of loops that stores zeros
+to non-contiguous elements into a memset that overwrites the elements between; loads full vectors instead of
+masked ones, beyond the end of an array, if it has turned a branch into AVX-512 masks; and reads beyond the
+end of an array if it vectorizes a loop over every other element. Nothing is lost: vectors are explicit here,
+and adjacent scalar statements are still combined to vectors."""
 
 _NO_CONTRACTION = """#if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC optimize("fp-contract=off")
 #else
 #pragma STDC FP_CONTRACT OFF
 #endif"""
-"""Products and sums are rounded each, whatever the flags: multiply-adds are explicit (``MULTIPLY_ADD``)."""
+"""Products and sums are rounded separately whatever the flags; ``MULTIPLY_ADD`` is explicit."""
 
 _GCC_SUMS = """#if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC optimize("no-tree-slp-vectorize")
 #endif"""
-"""GCC 12 makes vectors of a sum of what is true, in 8 or 16 bits, at ``-O2`` already; its true is -1 then. A
-division that gives 0 or 1 is such a truth to it, so any sum of such numbers is suspect."""
+"""GCC 12 vectorizes a sum of truth values in 8 or 16 bits even at ``-O2``, with -1 for true. It treats a
+division whose result is 0 or 1 as a truth value, so that every sum of 8- or 16-bit ints may be affected."""
 
 _MACROS = {
     "TL_PREFETCH": """#if defined(__GNUC__)
@@ -95,7 +95,7 @@ _HELPER = """#if defined(__GNUC__)
 #else
 #define TL_HELPER static inline
 #endif"""
-"""Which of them are used depends on the version of the statements; Clang warns of those that are not."""
+"""The head of helpers. Clang warns of unused ones, and the ones used differ between versions."""
 
 
 def generate(
@@ -107,20 +107,20 @@ def generate(
     """One self-contained C99 source with all ``functions``, in legal loop IR.
 
     It calls ``tvmlite_parallel_for`` for parallel loops and ``tvmlite_now`` for profiles (see
-    ``runtime/pool.c``), and the C library's mathematics. Kernels that are called but not among
+    ``runtime/pool/pool.c``), and the C math library. Kernels that are called but not among
     ``functions`` are declared, as is ``NAME_constants``. Raises UnsupportedError for an intrinsic that
-    has no form in C, and for a function whose name is C's own, as ``main`` or ``exp``. The source is the
-    same for every target: lanes were chosen when the IR was made.
+    has no form in C, and for a function whose name C reserves, such as ``main`` or ``exp``. The numbers of
+    lanes were chosen when the IR was made; ``target`` only selects the versions of C functions.
 
-    With ``standalone``, it is one for a machine without a system: it includes the entry's header, and all
-    functions but the entry, the last of them, are static. ``data`` are definitions that stand before all.
+    With ``standalone``, the source is for a machine without an operating system: it includes the entry's
+    header, and all functions but the last, the entry, are static. ``data`` are definitions before all others.
     """
     for function in functions:
         if function.name in BUILT_IN or symbols.unique_names({"": function.name})[""] != function.name:
             raise UnsupportedError(
                 f"a C function cannot be called {function.name!r}", hint="give it another name: name=..."
             )
-    scalar = standalone is not None and standalone.scalar  # mathematics is the C library's
+    scalar = standalone is not None and standalone.scalar  # no expanded formulas: the C math library is used
     helpers = Helpers(rounds=not scalar)
     module = Module({f.name: signature_of(f) for f in functions}, helpers=helpers, standalone=standalone)
     for function in functions:
@@ -152,15 +152,15 @@ def generate(
 
 
 def _adds_small_numbers(function: ir.Function) -> bool:
-    """Whether numbers of 8 or 16 bits are added up, one by one."""
+    """Whether ``function`` has scalar additions of 8- or 16-bit ints."""
     small = ("int8", "uint8", "int16", "uint16")
     every = postorder(function.body)
     return any(isinstance(node, e.Add) and node.lanes == 1 and node.dtype in small for node in every)
 
 
 def header(signature: Signature, more: Sequence[str] = ()) -> str:
-    """A self-contained header for C and C++ that declares and documents ``signature``'s functions, and what
-    ``more`` declares."""
+    """A self-contained header for C and C++ that declares and documents ``signature``'s functions, followed
+    by the declarations ``more``."""
     name = signature.name
     guard = f"TVMLITE_{name.upper()}_H"
     parts = [
@@ -201,7 +201,7 @@ def _description(signature: Signature) -> list[str]:
 
 
 def meaning(parameter: Parameter, signature: Signature) -> str:
-    """What a caller gives as ``parameter``."""
+    """The description of the argument for ``parameter``."""
     match parameter.kind:
         case "input" | "output":
             dims = "".join(f"[{'?' if d is None else d}]" for d in parameter.shape)
@@ -232,7 +232,7 @@ def meaning(parameter: Parameter, signature: Signature) -> str:
 
 
 def _where_stored(parameter: Parameter, signature: Signature) -> str:
-    """Which elements of ``dynamic_outputs`` are those of an output that lies in the workspace."""
+    """The description of an output in the workspace: its elements in ``dynamic_outputs``."""
     place = 1
     for other in signature.of_kind("found"):
         if other is parameter:
@@ -244,7 +244,7 @@ def _where_stored(parameter: Parameter, signature: Signature) -> str:
 
 
 def comment(lines: Sequence[str]) -> str:
-    """``lines`` as a comment."""
+    """``lines`` as a C comment."""
     safe = [_printable(line) for line in lines]
     if len(safe) == 1:
         return f"/* {safe[0]} */"
@@ -252,6 +252,6 @@ def comment(lines: Sequence[str]) -> str:
 
 
 def _printable(line: str) -> str:
-    """``line`` without what ends a comment, goes on with the next line, or stands in no C source."""
+    """``line`` in printable ASCII, without ends of comments, backslashes and trigraphs."""
     plain = "".join(c if " " <= c <= "~" and c != "\\" else "?" for c in line)
     return plain.replace("*/", "* /").replace("/*", "/ *").replace("??/", "? ?/")

@@ -1,4 +1,4 @@
-"""The C names of a function's parameters, variables and buffers, and what a whole source has in common."""
+"""The C names of a function's parameters, variables and buffers, and the state of a whole source."""
 
 from __future__ import annotations
 
@@ -24,34 +24,34 @@ RESERVED = sorted(
     | {f"{sign}int{bits}_t" for sign in ("", "u") for bits in (8, 16, 32, 64)}
 )
 
-"""Names of ours and of the C library's mathematics, which no local name may hide."""
+"""Names of tvmlite's and of the C math library, which no local name may hide."""
 
 BUILT_IN = frozenset(
     "main abs labs llabs exit abort malloc calloc free printf puts memcpy memmove memset strlen index".split()
 ) | frozenset(RESERVED)
-"""Names that a function of ours may not have: C compilers know them already."""
+"""Names that no generated function may have, as C compilers know them already."""
 
 
 WEIGHTS = "weights"
-"""The parameter by which a caller passes the constants of a model, where they are in a file of their own."""
+"""The parameter by which a caller passes the constants of a model if they are in a separate file."""
 
 
 PARALLEL = "tl_parallel"
-"""The parameter by which a caller passes what runs loops on several threads."""
+"""The parameter by which a caller passes its function that runs loops on several threads."""
 
 
 @dataclass(frozen=True)
 class Standalone:
-    """What a source for a machine without a system has of its own: functions are static, but for the entry.
+    """Options of a source for a machine without a system; all functions but the entry are static.
 
     - ``header``: the name of the file that declares the entry;
-    - ``weights``: the name of each array of constants, by its first byte in the blob; none if
-      ``passes_weights``: the caller passes the blob;
-    - ``comments``: what stands before a function, by its name;
-    - ``calls``: what stands before the entry's calls, in order;
-    - ``scalar``: the machine has no vectors, and is taken to be slow with numbers of 64 bits;
-    - ``plain``: C functions are in plain C only, which is the shortest;
-    - ``threads``: how many threads there are at most, which the caller brings (``PARALLEL``).
+    - ``weights``: the name of each array of constants, by its byte offset in the blob; unused with
+      ``passes_weights``, as the caller passes the blob;
+    - ``comments``: the comment before each function, by its name;
+    - ``calls``: the comments before the entry's calls, in order;
+    - ``scalar``: the processor has no vectors, and 64-bit ints are assumed to be slow;
+    - ``plain``: C functions have no versions for particular processors, which is the shortest code;
+    - ``threads``: the most threads that the caller may provide (``PARALLEL``).
     """
 
     entry: str
@@ -67,7 +67,7 @@ class Standalone:
 
 @dataclass
 class Module:
-    """One C source in the making: ``signatures`` of its functions, and what they turn out to need."""
+    """One C source under construction: the ``signatures`` of its functions, and all that they use."""
 
     signatures: Mapping[str, Signature]
     helpers: Helpers = field(default_factory=Helpers)
@@ -95,18 +95,18 @@ class Module:
 
     @property
     def parallel_type(self) -> str:
-        """The type of ``PARALLEL``; empty where there is one thread."""
+        """The C type of ``PARALLEL``; empty if there is only one thread."""
         own = self.standalone
         return f"const {own.entry}_parallel *" if own is not None and own.threads > 1 else ""
 
     def returns(self, name: str) -> bool:
-        """Whether the function ``name`` gives a code: of a source of its own, only where it can fail."""
+        """Whether the function ``name`` returns a code; in a standalone source, only if it can fail."""
         one = self.standalone
         return one is None or name == one.entry or bool(self.signatures[name].messages)
 
 
 def parameter_keys(function: ir.Function) -> list[object]:
-    """What names the parameters, in the signature's order."""
+    """The keys of the parameters' names in ``unique_names``, in the signature's order."""
     keys: list[object] = [*function.params, *function.sizes]
     if function.workspace is not None:
         keys += ["workspace", ir.THREADS]
@@ -116,7 +116,7 @@ def parameter_keys(function: ir.Function) -> list[object]:
 
 
 def unique_names(function: ir.Function, module: Module) -> dict[object, str]:
-    """A C name for each parameter, variable and buffer of ``function``, each of its own."""
+    """A unique C name for each parameter, variable and buffer of ``function``."""
     wanted: dict[object, str] = {("reserved", name): name for name in (*RESERVED, *module.signatures)}
     keys = parameter_keys(function)
     for node in postorder(function.body):
@@ -130,7 +130,7 @@ def unique_names(function: ir.Function, module: Module) -> dict[object, str]:
 
 
 def may_be_macro(name: str) -> bool:
-    """Whether ``name`` may be one of a header's macros, as NAN and I."""
+    """Whether ``name`` may be a macro of a header, such as NAN and I."""
     return name.isupper() and (len(name) > 1 or name == "I")
 
 

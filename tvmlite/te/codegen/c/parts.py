@@ -1,6 +1,6 @@
-"""Stores of vectors that no register holds, in parts that registers are for.
+"""Splitting of stores of vectors that are wider than a register into stores that fit registers.
 
-GCC has no good code for vectors of more than a register: it copies them about in memory, element by element.
+GCC generates slow code for vectors wider than a register: it copies them in memory, element by element.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from tvmlite.te.codegen.c.vector_forms import can_write, vectors
 from tvmlite.te.loop import ir
 
 _REGISTER = 64
-"""Bytes of the widest registers there are."""
+"""The bytes of the widest vector registers of any target."""
 
 
 def in_parts(function: ir.Function) -> ir.Function:
-    """Stores side by side of vectors with a form in C, each a store of 16, 8, 4, 2 or 1 at a time::
+    """Split contiguous stores of vectors with a C form into stores of 16, 8, 4, 2 or 1 elements::
 
     C[ramp(0, 1, 48)] = A[ramp(0, 1, 48)]    -->    C[ramp(0, 1, 16)] = A[ramp(0, 1, 16)]
                                                     C[ramp(16, 1, 16)] = A[ramp(16, 1, 16)]
@@ -34,7 +34,7 @@ def _split(node: object) -> object:
     if not isinstance(node, ir.Store) or len(lengths := _lengths(node)) < 2:
         return node
     if node.predicate is not None or reads_elsewhere(node.value, node.buffer, node.indices[0]):
-        return node  # all lanes are read before one is written
+        return node  # all lanes have to be read before any is written
     try:
         parts = [
             ir.Store(
@@ -48,7 +48,7 @@ def _split(node: object) -> object:
 
 
 def _lengths(store: ir.Store) -> Sequence[int]:
-    """How many elements the parts have; one part where the whole is best."""
+    """The numbers of elements of the parts; a single one if the store need not be split."""
     lanes = store.value.lanes
     size = max(dtypes.bytes_of(n.dtype) for n in (*vectors(store.value), store.value))
     most, found, left = _REGISTER // size, [], lanes
@@ -63,11 +63,11 @@ def _starts(lengths: Sequence[int]) -> list[int]:
 
 
 class _WholeOnly(Exception):
-    """A vector has no parts that could be computed by themselves."""
+    """Raised for a vector whose parts cannot be computed separately."""
 
 
 class _Slice:
-    """Vectors' ``count`` elements from the one numbered ``first`` on."""
+    """Computes ``count`` elements of vectors, starting at element ``first``."""
 
     def __init__(self, first: int, count: int) -> None:
         self.first, self.count = first, count

@@ -1,4 +1,4 @@
-"""What a function of loop IR is written with in C: names, what is bound and captured, lines, braces."""
+"""The state of a C function under construction: names, bound and captured variables, lines, braces."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Scope:
         self._loaded = {node.buffer for node in postorder(function.body) if isinstance(node, ir.Load)}
         self._counters: set[e.Var] = {ir.THREAD, ir.THREADS, *function.sizes}
         self._naturals: set[e.Var] = {ir.THREAD, ir.THREADS, *function.sizes}
-        self._bound: set[object] | None = None  # in a parallel body: what is bound in it
+        self._bound: set[object] | None = None  # in a parallel body: the keys bound in it
         self._captured: dict[object, None] = {}
 
     # -- names, for expressions
@@ -53,12 +53,12 @@ class Scope:
         return self._name(buffer)
 
     def element(self, buffer: ir.Buffer, place: str) -> str:
-        """An element of ``buffer``: of one that is a variable, that; GCC may keep an array in memory."""
+        """An element of ``buffer``; a scalar buffer is a variable, as GCC may keep arrays in memory."""
         name = self.buffer(buffer)
         return name if buffer in self._variables else f"{name}[{place}]"
 
     def is_counter(self, var: e.Var) -> bool:
-        """Whether ``var`` is a loop variable, thread number or size: arithmetic of those never overflows."""
+        """Whether ``var`` is a loop variable, thread number or size, whose arithmetic never overflows."""
         return var in self._counters
 
     def is_natural(self, var: e.Var) -> bool:
@@ -67,22 +67,22 @@ class Scope:
 
     @property
     def index_type(self) -> str:
-        """The C type of what ``is_counter``."""
+        """The C type of variables for which ``is_counter`` holds."""
         return self.module.index_type
 
     def temporary(self) -> str:
-        """A name that nothing in the function has."""
+        """A new name, unused in the function."""
         while (name := f"t{self._temporaries}") in self._taken:
             self._temporaries += 1
         self._temporaries += 1
         return name
 
     def declare(self, text: str) -> None:
-        """Add a declaration at the head of the C file, once however often it is given."""
+        """Add a declaration at the head of the C file, unless it is already there."""
         self.module.declarations[text] = None
 
     def define(self, name: str) -> None:
-        """Have the C function ``name`` of a technique defined before all kernels."""
+        """Add the definition of the technique's C function ``name`` before all kernels."""
         self.module.functions[name] = None
 
     def _name(self, key: object) -> str:
@@ -97,7 +97,7 @@ class Scope:
         return self.names[key]
 
     def _is_only_stored(self, key: object) -> bool:
-        """Whether ``key`` is a local array that nothing reads: compilers warn of those."""
+        """Whether ``key`` is a local array that is never read, of which compilers warn."""
         return isinstance(key, ir.Buffer) and key.scope == "local" and key not in self._loaded
 
     # -- text
@@ -106,14 +106,14 @@ class Scope:
         self.lines += [line if line.startswith("#") else "    " * self.depth + line for line in lines]
 
     def _written(self, *exprs: e.Expr) -> list[str]:
-        """The texts of ``exprs``, to be used once each, after the declarations that they need."""
+        """Emit the declarations that ``exprs`` need, and return their texts, each to be used once."""
         writer = Writer(self)
         texts = [strip(writer.write(one)) for one in exprs]
         self._emit(*writer.lines)
         return texts
 
     def _in_braces(self, write: Callable[[], object]) -> None:
-        """What ``write`` emits, in a block of its own if it is more than one statement."""
+        """Call ``write``, and put the lines that it emits in a block if they are several statements."""
         start = len(self.lines)
         self.depth += 1
         write()
@@ -125,7 +125,7 @@ class Scope:
             self.lines.append("    " * self.depth + "}")
 
     def _is_one_statement(self, lines: list[str]) -> bool:
-        """Whether ``lines``, one level deeper than we are, are no more, in each of their versions."""
+        """Whether ``lines``, one level deeper, are at most one statement in each ``#if`` version."""
         inner = "    " * (self.depth + 1)
         counts = [0]
         for line in lines:

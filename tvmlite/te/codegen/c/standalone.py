@@ -1,4 +1,4 @@
-"""Models as one C99 source and one header for machines without a system."""
+"""Generation of a model as one C99 source and one header for machines without an operating system."""
 
 from __future__ import annotations
 
@@ -22,22 +22,22 @@ from tvmlite.te.loop import ir
 from tvmlite.te.loop.signature import signature_of
 
 _BYTES, _OVER = "arena_bytes", "arena_over"
-"""Local names of the function that has an arena of its own."""
+"""Local names of the function with a static arena."""
 
 MOST_BYTES = 2**31 - 1
-"""The largest arena: places in it are numbers of 32 bits."""
+"""The largest arena in bytes, as offsets in it are 32-bit ints."""
 
 ROW = 16
-"""Numbers of a row of weights: checkers of source take very long over thousands of them in one list."""
+"""The elements in a row of weights, as source checkers are very slow on lists of thousands of elements."""
 
 _LINE = 100
-"""Characters of a line of numbers."""
+"""The most characters of a line of numbers."""
 
 
 @dataclass(frozen=True)
 class Weight:
-    """A constant array: its name in C, the first of its bytes in the model's blob, what it is, its elements
-    as they lie in memory, of ``dtype``."""
+    """A constant array: its C ``name``, its byte ``offset`` in the model's blob, a comment ``about`` it, and
+    its ``elements`` in memory order, of ``dtype``."""
 
     name: str
     offset: int
@@ -47,8 +47,8 @@ class Weight:
 
 
 def own_signature(entry: ir.Function, weights: int = 0) -> Signature:
-    """How the ``entry`` of a standalone source is called: as any, but without threads or a profile; with
-    ``weights``, so many bytes, it takes a pointer to them. UnsupportedError for what needs a system."""
+    """The signature of the ``entry`` of a standalone source, without threads or profile, with a pointer to
+    ``weights`` bytes if not 0. Raises UnsupportedError if the model needs an operating system."""
     _require_no_system(entry)
     signature = signature_of(replace(entry, kernels=()))
     if signature.of_kind("dynamic_outputs"):
@@ -70,7 +70,7 @@ def own_signature(entry: ir.Function, weights: int = 0) -> Signature:
 
 
 def _named(signature: Signature) -> tuple[Parameter, ...]:
-    """The parameters by names that are no others in the header, nor in headers included before it."""
+    """The parameters with names that collide with none in the header or in headers included before it."""
     others = (*RESERVED, signature.name, runner(signature), WEIGHTS, PARALLEL, _OVER, _BYTES)
     wanted: dict[object, str] = {("reserved", name): name for name in others}
     for p in signature.parameters:
@@ -90,9 +90,9 @@ def source(
     passes_weights: bool = False,
     plain: bool = False,
 ) -> Iterator[str]:
-    """The source, in pieces: legal ``kernels``, each below its comment, and the ``entry``, whose calls have
-    comments too. ``weights`` are defined in it, or, with ``passes_weights``, come from the caller. With
-    ``plain`` there is no code for particular processors in it."""
+    """The source, in pieces: legal ``kernels``, each with its comment, and the ``entry``, whose calls have
+    the comments ``calls``. It defines ``weights`` or, with ``passes_weights``, the caller passes them. With
+    ``plain`` it has no code for particular processors."""
     entry = replace(entry, kernels=())
     names = {one.offset: one.name for one in weights}
     own = Standalone(
@@ -116,8 +116,8 @@ def source(
 
 
 def header(signature: Signature, alignment: int, threads: int = 1) -> str:
-    """The header for C and C++: the entry, the bytes of its arena, and the entry with an arena of its own.
-    For several ``threads`` there is also the type of what the caller may bring to run loops on so many."""
+    """The header for C and C++: the entry, the bytes of its arena, and a function with a static arena. For
+    several ``threads`` it also has the type by which the caller provides them."""
     upper = signature.name.upper()
     guard = f"TVMLITE_{upper}_H"
     size = signature.workspace or 0
@@ -147,7 +147,7 @@ def prototype(signature: Signature, threads: int = 1) -> str:
 
 
 def _parallel(name: str, threads: int) -> str:
-    """The type of what runs loops on several threads."""
+    """The type by which a caller provides a function that runs loops on several threads."""
     about = [
         "What runs loops on several threads: parallel_for(context, body, closure, extent) calls",
         "body(closure, begin, end, thread) for parts that make up 0 to extent, each once, and returns",
@@ -164,12 +164,12 @@ typedef struct {{
 
 
 def runner(signature: Signature) -> str:
-    """The name of the function of the header that has an arena of its own."""
+    """The name of the header's function with a static arena."""
     return f"{signature.name}_run"
 
 
 def _passed(signature: Signature, threads: int = 1) -> list[tuple[str, str]]:
-    """Types and names of the parameters."""
+    """The C types and names of the parameters."""
     passed = [(p.c_type, p.name) for p in signature.passed if p.kind != "threads"]
     passed += [(f"const {signature.name}_parallel *", PARALLEL)] if threads > 1 else []
     return [*passed, ("const void *", WEIGHTS)] if signature.constants else passed
@@ -193,7 +193,7 @@ def _meaning(parameter: Parameter, signature: Signature) -> str:
 
 
 def _with_own_arena(signature: Signature, alignment: int, threads: int = 1) -> str:
-    """A function of the header whose arena is static: a linker counts it, where a stack might overflow."""
+    """The header's function with a static arena: the linker accounts for it, and no stack can overflow."""
     upper = signature.name.upper()
     passed = _passed(signature, threads)
     arena = next((p.name for p in signature.parameters if p.kind == "workspace"), "")
@@ -228,7 +228,7 @@ def _require_no_system(entry: ir.Function) -> None:
 
 
 def _definition(weight: Weight) -> Iterator[str]:
-    """``static const float net_weight0[12] = {...};``"""
+    """The definition of ``weight``: ``static const float net_weight0[1][16] = {...};``."""
     kind, literal = memory_type(weight.dtype), _literals(weight.dtype)
     elements = weight.elements.reshape(-1).tolist() or [0]
     rows = -(-len(elements) // ROW)
@@ -239,7 +239,7 @@ def _definition(weight: Weight) -> Iterator[str]:
 
 
 def array_lines(elements: np.ndarray, dtype: str) -> Iterator[str]:
-    """The numbers of an array, as many on a line as fit; of no elements a zero, for C has no empty array."""
+    """The numbers of an array in full lines; a zero if there are none, as C has no empty arrays."""
     line = ""
     for text in map(_literals(dtype), elements.reshape(-1).tolist() or [0]):
         if len(line) + len(text) > _LINE:
@@ -250,16 +250,16 @@ def array_lines(elements: np.ndarray, dtype: str) -> Iterator[str]:
 
 
 def _literals(dtype: str) -> Callable[[Any], str]:
-    """What writes an element, given in Python's terms, as a constant of C."""
+    """A function that writes an element, a Python number, as a C constant."""
     if dtype in ("float32", "float64"):
         return lambda value: _float(value, dtype)
     if dtypes.is_float(dtype) or dtype == "bool":
-        return lambda value: str(int(value))  # bits, or a byte
+        return lambda value: str(int(value))  # halves as their bits, bools as bytes
     return lambda value: _alone(int_literal(value, dtype))
 
 
 def _alone(text: str) -> str:
-    """A literal of an array, without the parentheses that it would need in an expression."""
+    """A literal in an array, without the parentheses that it would need in an expression."""
     return text[1:-1] if text.startswith("(-") and "INT64_C" not in text else text
 
 

@@ -1,4 +1,4 @@
-"""C types, literals, and the small C functions that expressions need, each emitted only where it is used."""
+"""C types, literals, and the helper functions of expressions, each emitted only if it is used."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ SUFFIX = {"float16": "f16", "bfloat16": "bf16", "float32": "f32", "float64": "f6
 
 
 def memory_type(dtype: str) -> str:
-    """The C type of an element in memory: a bool takes a byte, a half is its bits."""
+    """The C type of an element in memory: a bool takes a byte, a half is stored as its bits."""
     return C_TYPES[dtype]
 
 
 def work_type(dtype: str) -> str:
-    """The C type a value is computed in: halves are floats, rounded after each operation."""
+    """The C type of a computed value: halves are floats, rounded after each operation."""
     if dtype in HALVES:
         return "float"
     return "_Bool" if dtype == "bool" else C_TYPES[dtype]
 
 
 def unsigned_type(dtype: str) -> str:
-    """The unsigned C type of the width of ``dtype``."""
+    """The unsigned C type with the width of ``dtype``."""
     return f"uint{dtypes.bits(dtype)}_t"
 
 
@@ -51,7 +51,7 @@ def int_literal(value: int, dtype: str) -> str:
 
 
 def float_literal(value: float, dtype: str) -> str | None:
-    """A floating constant that reads back to the bit; None for infinities and NaN, which have no literal."""
+    """An exact literal of ``value`` rounded to ``dtype``; None for infinities and NaN, which have none."""
     value = rounded(value, dtype)
     if not math.isfinite(value):
         return None
@@ -62,24 +62,24 @@ def float_literal(value: float, dtype: str) -> str | None:
 
 
 def float_bits(value: float, dtype: str) -> str:
-    """The bits of ``value`` at work, as an unsigned literal."""
+    """The bits of ``value`` in its ``work_type``, as an unsigned literal."""
     if dtype == "float64":
         return f"UINT64_C(0x{struct.unpack('<Q', struct.pack('<d', value))[0]:016x})"
     return f"0x{int(np.array(value, np.float32).view(np.uint32)):08x}u"
 
 
 EXCESS_PRECISION = "defined(__FLT_EVAL_METHOD__) && __FLT_EVAL_METHOD__ % 16 != 0"
-"""Whether floats are computed in more than their own precision, as by x87."""
+"""The condition that floats are computed with excess precision, as by x87."""
 
 FUSES = "defined(__FMA__) || defined(__FP_FAST_FMAF) || defined(__aarch64__)"
-"""Whether the machine has multiply-adds that round once."""
+"""The condition that the processor has fused multiply-adds, which round once."""
 
 
 class Helpers:
-    """The helper functions a source needs, in an order in which each comes after those it calls.
+    """The helper functions that a source needs, each after those that it calls.
 
-    ``rounds``: sums are rounded to their own precision also where there is excess precision, as functions
-    made of multiply-adds need.
+    ``rounds``: multiply-adds are rounded to their dtype even with excess precision, as the formulas of
+    transcendental functions require.
     """
 
     def __init__(self, rounds: bool = True) -> None:
@@ -88,7 +88,7 @@ class Helpers:
         self.libm = False
 
     def name(self, kind: str, dtype: str, to: str = "") -> str:
-        """The name of helper ``kind`` for ``dtype`` (and ``to``), which from now on is needed."""
+        """The name of helper ``kind`` for ``dtype`` (and ``to``), which is added to the source."""
         name = f"tl_{kind}_{SUFFIX[dtype]}" + (f"_{SUFFIX[to]}" if to else "")
         if name not in self._texts:
             result, parameters, body = self._define(kind, dtype, to)
@@ -96,7 +96,7 @@ class Helpers:
         return name
 
     def text(self) -> str:
-        """The definitions."""
+        """The definitions of the helpers used so far."""
         return "\n".join(self._texts.values())
 
     def _define(self, kind: str, dtype: str, to: str) -> tuple[str, str, str]:
@@ -191,7 +191,7 @@ class Helpers:
 
 
 def multiply_add(dtype: str, a: str, b: str, c: str) -> str:
-    """The call that rounds ``a * b + c`` once; an instruction where ``FUSES`` holds."""
+    """The call that computes ``a * b + c`` rounded once; one instruction if ``FUSES`` holds."""
     return f"__builtin_fma{'' if dtype == 'float64' else 'f'}({a}, {b}, {c})"
 
 
@@ -203,7 +203,7 @@ def _multiply_add(dtype: str, rounds: bool) -> str:
 
 
 def _narrowed(text: str, dtype: str) -> str:
-    """``text``, which C computes in int, in a narrower type again."""
+    """``text``, which C computes in int, cast back to its narrower type."""
     return f"({work_type(dtype)})({text})" if dtypes.bits(dtype) < 32 else text
 
 
@@ -218,7 +218,7 @@ def _saturate(dtype: str, to: str) -> str:
     suffix = "" if dtype == "float64" else "f"
     above = 2.0 ** (width if dtypes.is_unsigned(to) else width - 1)
     below = 0.0 if dtypes.is_unsigned(to) else -above
-    # NaN too; and were -0.5 converted, and the 0 back again, GCC 12 would make -0.0 of it at once
+    # also for NaN; and if -0.5 were converted to 0 and back to a float, GCC 12 would fold that to -0.0
     return (
         f"    if (!(a >= 1.0{suffix} || a <= -1.0{suffix})) {{\n        return 0;\n    }}\n"
         f"    if (a <= {below!r}{suffix}) {{\n        return {least};\n    }}\n"

@@ -1,8 +1,8 @@
-"""Vector arithmetic with the vector types of GCC and Clang, for what portable C does lane by lane.
+"""Generation of vector arithmetic with the vector types of GCC and Clang, in place of loops over lanes.
 
-Compilers keep such vectors in registers, an unrolled tile of accumulators too, which they seldom do for
-loops over lanes; and they need not find out what a loop over lanes computes. A vector of bools is a *mask*
-here: integers of the width of what was compared, all their bits set where it holds.
+Compilers keep such vectors in registers, including an unrolled tile of accumulators, which they seldom do for
+loops over lanes, and they need not analyse these loops. A vector of bools is a *mask* here: ints of the width
+of the compared elements, with all bits set where the comparison holds.
 """
 
 from __future__ import annotations
@@ -23,22 +23,22 @@ from tvmlite.te.loop import ir
 __all__ = ["CONDITION", "VectorWriter", "can_write", "is_dense"]
 
 CONDITION = "TL_VECTORS"
-"""The macro that is 1 where these types exist."""
+"""The macro that is 1 if these types exist."""
 
 _LONGEST = 100
-"""Characters an expression may have before it becomes a temporary."""
+"""The most characters of an expression that is not made a temporary."""
 
 
 def is_dense(index: e.Expr) -> bool:
-    """Whether ``index`` is that of elements side by side."""
+    """Whether ``index`` is that of contiguous elements."""
     return isinstance(index, e.Ramp) and e.is_const(index.stride, 1)
 
 
 @dataclass(frozen=True)
 class _Text:
-    """What a node is in C: ``scalar`` if one for all lanes; ``mask`` has the bits of a mask's elements.
+    """The C text of a node: ``scalar`` if it is uniform; ``mask`` is the width of a mask's elements.
 
-    ``lanes`` are those, if not those of the whole."""
+    ``lanes`` is given if it differs from the writer's."""
 
     text: str
     dtype: str
@@ -48,7 +48,7 @@ class _Text:
 
 
 class VectorWriter:
-    """Writes vectors of ``lanes`` elements of ``dtype``; ``scalars`` writes what is the same in all lanes."""
+    """Writes vectors of ``lanes`` elements of ``dtype``; ``scalars`` writes uniform values."""
 
     def __init__(self, names: Names, dtype: str, lanes: int) -> None:
         self.names, self.dtype, self.lanes = names, dtype, lanes
@@ -62,11 +62,11 @@ class VectorWriter:
 
     @property
     def lines(self) -> list[str]:
-        """The declarations that must come before what was written."""
+        """The declarations that must precede the written vectors."""
         return self.scalars.lines
 
     def type_of(self, dtype: str, lanes: int = 0) -> str:
-        """The name of the type of vectors of ``dtype``, as they are in memory."""
+        """The name of the type of vectors of ``dtype`` in memory."""
         lanes = lanes or self.lanes
         raw = "uint16" if dtype in HALVES else "uint8" if dtype == "bool" else dtype
         name, size = f"tl_{SUFFIX[raw]}x{lanes}", dtypes.bytes_of(raw)
@@ -75,13 +75,13 @@ class VectorWriter:
         return name
 
     def place(self, buffer: ir.Buffer, index: e.Expr, const: str = "") -> str:
-        """The vector in memory at ``index``, which is dense."""
+        """The vector in memory at ``index``, for which ``is_dense`` holds."""
         assert isinstance(index, e.Ramp)
         element = f"{self.names.buffer(buffer)}[{strip(self.scalars.write(index.base))}]"
         return f"*({const}{self.type_of(buffer.dtype, index.lanes)} *)({const}void *)&{element}"
 
     def write(self, value: e.Expr) -> str:
-        """``value``, of which ``can_write`` holds, as a vector in memory has it."""
+        """``value``, for which ``can_write`` holds, as a vector of its type in memory."""
         nodes = vectors(value)
         for node in nodes:
             for child in parts(node):
@@ -144,7 +144,7 @@ class VectorWriter:
     def _same_in_all_lanes(self, value: e.Expr) -> str:
         if not isinstance(value, e.Foreign) or value.kind != "bits":
             return self.scalars.write_short(value)
-        load = value.args[0]  # several elements as one
+        load = value.args[0]  # several elements read as one number
         assert isinstance(load, ir.Load)
         assert isinstance(load.indices[0], e.Ramp)
         name, element = f"tl_{SUFFIX[value.dtype]}_bytes", work_type(value.dtype)
@@ -162,7 +162,7 @@ class VectorWriter:
         return _Text(self._wrapping(self._vector(a), symbol, self._vector(b), node.dtype), node.dtype)
 
     def _wrapping(self, a: str, symbol: str, b: str, dtype: str) -> str:
-        """Of integers: unsigned ones wrap."""
+        """An operation of ints, computed in unsigned ones, which wrap."""
         if dtypes.is_unsigned(dtype):
             return f"({a} {symbol} {b})"
         raw = self.type_of(f"u{dtype}")
@@ -172,7 +172,7 @@ class VectorWriter:
         a, b = self._texts[node.a], self._texts[node.b]
         if node.a.dtype == "bool":
             bits = max(a.mask, b.mask, 8)
-            ordered = isinstance(node, (e.Less, e.LessEqual))  # what holds is -1 in a mask
+            ordered = isinstance(node, (e.Less, e.LessEqual))  # true is -1 in a mask
             one, other = (self._mask(x, bits) for x in ((b, a) if ordered else (a, b)))
             return _Text(f"({one} {COMPARE[type(node)]} {other})", "bool", mask=bits)
         return self._compared(self._vector(a), COMPARE[type(node)], b, node.a.dtype)
@@ -192,7 +192,7 @@ class VectorWriter:
         return _Text(f"(~{self._mask(mask, bits)})", "bool", mask=bits)
 
     def _extreme(self, node: e.Min | e.Max) -> _Text:
-        """The first unless the second is as good or NaN; of a first that is NaN, none is as good."""
+        """The first operand (also if it is NaN) unless the second is as good or NaN."""
         a, b = self._named(self._texts[node.a], vector=True), self._texts[node.b]
         is_number = isinstance(node.b, e.Const) and node.b.value == node.b.value
         if not is_number:
@@ -202,7 +202,7 @@ class VectorWriter:
         return self._extreme_by_comparison(node, a, b, is_number)
 
     def _extreme_by_instruction(self, node: e.Min | e.Max, a: _Text, b: _Text) -> _Text:
-        """In two versions; the instruction gives the second where one is NaN."""
+        """The operation in two versions; the instruction gives the second operand if either is NaN."""
         name, asked = self.names.temporary(), x86.condition(x86.mask_needs(self.lanes))
         self.includes[asked] = None
         kind = self.type_of(node.dtype)
@@ -234,7 +234,7 @@ class VectorWriter:
         )
 
     def _blend(self, condition: _Text, a: str, b: str, dtype: str, mask: int = 0) -> _Text:
-        """``a`` where ``condition``, else ``b``."""
+        """``a`` where ``condition`` holds, else ``b``."""
         bits = dtypes.bits(dtype)
         whole, type_ = self.type_of(f"int{bits}"), self.type_of(dtype)
         chosen = self._named(_Text(self._mask(condition, bits), "bool", mask=bits)).text
@@ -258,7 +258,7 @@ class VectorWriter:
         return _Text(self._converted(self._vector(value), source, to), to)
 
     def _converted(self, text: str, source: str, to: str) -> str:
-        """As ``__builtin_convertvector`` does it: whole numbers wrap."""
+        """A conversion as by ``__builtin_convertvector``: ints wrap."""
         same = dtypes.is_int(source) and dtypes.is_int(to) and dtypes.bits(source) == dtypes.bits(to)
         return (
             f"(({self.type_of(to)}){text})"
@@ -267,10 +267,10 @@ class VectorWriter:
         )
 
     def _saturated(self, x: _Text, to: str) -> _Text:
-        """Floats as integers: the nearest there is, 0 for NaN."""
+        """Floats converted to ints: truncated and saturated, 0 for NaN."""
         least, greatest = (int(limit) for limit in dtypes.limits(to))
         work = f"int{dtypes.bits(x.dtype)}"
-        if dtypes.bits(to) < dtypes.bits(x.dtype):  # whose limits floats have exactly
+        if dtypes.bits(to) < dtypes.bits(x.dtype):  # the limits are exact in the float type
             low, high = (_float(limit, x.dtype) for limit in (least, greatest))
             above = self._compared(x.text, ">", _Text(low, x.dtype, scalar=True), x.dtype)
             limited = self._named(self._blend(above, x.text, self._splat(low, x.dtype), x.dtype))
@@ -346,7 +346,7 @@ class VectorWriter:
         raise AssertionError(f"{node.name} has no form as a vector")
 
     def _multiply_add(self, dtype: str) -> str:
-        """The macro of that name: by x86's instruction, else lane by lane, else rounded twice."""
+        """The name of the multiply-add macro: an x86 instruction, else lane by lane, else rounded twice."""
         type_, name = self.type_of(dtype), f"TL_MULTIPLY_ADD_{SUFFIX[dtype]}x{self.lanes}"
         lanes = (multiply_add(dtype, *(f"({x})[{n}]" for x in "abc")) for n in range(self.lanes))
         versions = [(FUSES, f"(({type_}){{{', '.join(lanes)}}})")]
@@ -360,7 +360,7 @@ class VectorWriter:
         return name
 
     def _is_padding(self, node: e.Call) -> bool:
-        """Whether it is a vector in memory or else zeros, of a width that registers have."""
+        """Whether ``node`` is a float32 vector load or else zeros, as wide as a register."""
         zero = node.args[2].value if isinstance(node.args[2], e.Broadcast) else node.args[2]
         return (
             isinstance(node.args[1], ir.Load)
@@ -370,8 +370,8 @@ class VectorWriter:
         )
 
     def _padded(self, node: e.Call, holds: str) -> _Text:
-        """In two versions, in a macro: without a branch where there are masks. There the address is the
-        array's own where nothing is to be read: to load no lanes is slow where there is no page."""
+        """A padded load as a macro in two versions: without a branch if there are masks. Its address is then
+        the array's own if nothing is to be read, as a load of no lanes is slow on an unmapped page."""
         load, type_ = node.args[1], self.type_of(node.dtype)
         assert isinstance(load, ir.Load)
         assert isinstance(load.indices[0], e.Ramp)
@@ -386,7 +386,7 @@ class VectorWriter:
         return _Text(f"{name}({holds}, {self.names.buffer(load.buffer)}, {index})", node.dtype)
 
     def _round(self, x: _Text) -> _Text:
-        """To nearest even: in numbers this large there are no fractions."""
+        """``x`` rounded to nearest even, by adding and subtracting a number too large for fractions."""
         bits, type_ = dtypes.bits(x.dtype), self.type_of(x.dtype)
         whole, large = self.type_of(f"int{bits}"), _float(2.0 ** (23 if bits == 32 else 52), x.dtype)
         size = self._named(_Text(f"(({type_})(({whole}){x.text} & {_magnitude(bits)}))", x.dtype)).text
@@ -397,7 +397,7 @@ class VectorWriter:
         )
 
     def _either(self, node: e.Call) -> _Text:
-        """In two versions: ``args`` are the plain one, that of machines with AVX-512, what both are of."""
+        """An ``EITHER`` in two versions; its arguments are the plain form, that for AVX-512, the operand."""
         known, before = self._texts, self.lines
         type_, name = self.type_of(node.dtype), self.names.temporary()
         asked = x86.condition(x86.scaling_needs(self.lanes))
@@ -423,18 +423,18 @@ class VectorWriter:
     # -- text
 
     def _vector(self, value: _Text, lanes: int = 0) -> str:
-        """A vector, of a scalar too."""
+        """``value`` as a vector; a scalar is broadcast."""
         return self._splat(value.text, value.dtype, lanes) if value.scalar else value.text
 
     def _splat(self, text: str, dtype: str, lanes: int = 0) -> str:
-        """A scalar in every lane: minus 0 keeps the sign of 0."""
+        """A scalar broadcast to all lanes, for floats by subtracting 0, which keeps the sign of 0."""
         type_ = self.type_of(dtype, lanes)
         if dtypes.is_float(dtype):
             return f"({text} - ({type_}){{0}})"
         return f"(({type_}){{0}} + ({work_type(dtype)}){text})"
 
     def _mask(self, value: _Text, bits: int) -> str:
-        """A vector of bools as a mask of so many bits an element."""
+        """A vector of bools as a mask with elements of ``bits`` bits."""
         type_ = self.type_of(f"int{bits}")
         if value.scalar:
             return f"(({type_}){{0}} - (int{bits}_t){value.text})"
@@ -444,7 +444,7 @@ class VectorWriter:
         return self.scalars.write(e.Const(value, dtype))
 
     def _named(self, value: _Text, vector: bool = False) -> _Text:
-        """``value`` as a name, of what is in all lanes too if it must be a ``vector``."""
+        """``value`` as a name, broadcast first if it is a scalar and ``vector`` is set."""
         text = self._vector(value) if vector else value.text
         if text.isidentifier():
             return _Text(text, value.dtype, mask=value.mask)
@@ -454,7 +454,7 @@ class VectorWriter:
 
 
 def _magnitude(bits: int) -> str:
-    """All bits but the sign's."""
+    """The mask of all bits except the sign bit."""
     return "0x7fffffff" if bits == 32 else "INT64_C(0x7fffffffffffffff)"
 
 

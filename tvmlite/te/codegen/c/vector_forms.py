@@ -1,4 +1,4 @@
-"""Which vectors have a form in the vector types of GCC and Clang, and what they are computed from."""
+"""Predicates of vectors that can be written with the vector types of GCC and Clang, and their operands."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ _OF_FLOATS = ("fabs", "abs", "copysign", "round", "isnan")
 
 
 def can_write(value: e.Expr) -> bool:
-    """Whether ``value`` has a form: loaded side by side, computed, compared, chosen by a mask, or by a
-    condition that is the same in all lanes; and of no width but powers of 2 that registers are for."""
+    """Whether ``value`` can be written with vector types: it consists of contiguous loads, arithmetic,
+    comparisons, and selections by a mask or a uniform condition; its lanes are a power of 2."""
     nodes = vectors(value)
     return value.dtype not in HALVES and all(_is_plain(node) for node in nodes)
 
 
 def vectors(root: e.Expr, of_machines: bool = True) -> list[e.Expr]:
-    """The vectors that ``root`` is made of, children first; not what they are indexed with.
+    """The vector nodes of ``root``, children first, without those in indices.
 
-    Without ``of_machines``, not those in which the versions for different machines differ.
+    Without ``of_machines``, nodes that only one of the versions for different processors has are left out.
     """
     inside: set[object] = {root}
     nodes = [n for n in postorder(root) if isinstance(n, e.Expr)]
@@ -40,7 +40,7 @@ def vectors(root: e.Expr, of_machines: bool = True) -> list[e.Expr]:
 
 
 def parts(node: e.Expr) -> tuple[e.Expr, ...]:
-    """The vectors that ``node`` is computed from."""
+    """The vector operands of ``node``."""
     match node:
         case e.Binary(a, b) | e.Compare(a, b) | e.And(a, b) | e.Or(a, b):
             return a, b
@@ -59,7 +59,7 @@ def parts(node: e.Expr) -> tuple[e.Expr, ...]:
 
 
 def shift_count(node: e.Call) -> int | None:
-    """By how many bits all lanes are shifted, if that is known and less than their width."""
+    """The constant shift count of all lanes; None if it is not constant or not within the width."""
     by = node.args[1].value if isinstance(node.args[1], e.Broadcast) else node.args[1]
     if isinstance(by, e.Const) and 0 <= by.value < dtypes.bits(node.dtype):
         return int(by.value)
@@ -103,7 +103,7 @@ def _needs_vectors(node: object) -> bool:
 
 
 def _is_read_whole(value: e.Expr) -> bool:
-    """Whether several elements are read as one number."""
+    """Whether ``value`` reads several elements as the bits of one number."""
     if not isinstance(value, e.Foreign) or value.kind != "bits" or value.dtype in (*HALVES, "bool"):
         return False
     load = value.args[0]
@@ -136,7 +136,7 @@ def _is_plain_call(node: e.Call) -> bool:
 
 
 def _is_written_in_place(value: e.Expr) -> bool:
-    """Whether ``value`` needs no declaration that reads memory: it stays in its branch."""
+    """Whether ``value`` needs no declaration that reads memory, so that reads stay in their branch."""
     match value:
         case ir.Load(indices=(index,)):
             return value.lanes > 1 and not any(isinstance(n, ir.Load) for n in postorder(index))

@@ -1,4 +1,4 @@
-"""Statements in two versions, between ``#if``, ``#else`` and ``#endif``: neighbours under one condition."""
+"""Merging of adjacent statements in two versions, between ``#if``, ``#else`` and ``#endif``."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 
 def merged(lines: list[str]) -> list[str]:
-    """``lines`` with neighbouring statements in two versions joined: one ``#if`` for all under the same."""
+    """``lines`` with one ``#if`` for adjacent statements in two versions under the same condition."""
     result: list[str] = []
     pending: tuple[str, list[str], list[str]] | None = None
     for part in _parts(lines):
@@ -29,7 +29,7 @@ def _joined(versions: tuple[str, list[str], list[str]] | None) -> list[str]:
 
 
 def _parts(lines: list[str]) -> Iterator[str | tuple[str, list[str], list[str]]]:
-    """Lines as they are, and statements in two versions: the ``#if`` and the lines of each."""
+    """The single lines, and for statements in two versions the ``#if`` line and each version's lines."""
     depth, condition = 0, ""
     versions: tuple[list[str], list[str]] = ([], [])
     which = 0

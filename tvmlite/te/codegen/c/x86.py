@@ -1,4 +1,4 @@
-"""LLVM's x86 intrinsics as ``<immintrin.h>`` spells them, and the macros defined where they exist."""
+"""LLVM's x86 intrinsics by their names in ``<immintrin.h>``, and the macros that say whether they exist."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ HEADER = "#include <immintrin.h>"
 
 @dataclass(frozen=True)
 class Intrinsic:
-    """A function ``name`` of the header, which takes ``arguments`` and gives ``result``: types of vectors."""
+    """A function ``name`` of the header; ``arguments`` and ``result`` are its vector types."""
 
     name: str
     result: str
@@ -29,52 +29,52 @@ INTRINSICS = {
     )
     for bits, prefix in ((512, "_mm512"), (256, "_mm256"), (128, "_mm"))
 }
-"""By LLVM's name. Those of 256 and 128 bits are for AVX-VNNI and for AVX-512 VNNI alike: compilers choose."""
+"""Functions by LLVM's name. Compilers choose AVX-VNNI or AVX-512 VNNI for those of 256 and 128 bits."""
 
 _MACROS = {
     name: f"__{name.upper()}__"
     for name in ("avx512f", "avx512dq", "avx512vl", "avx512vnni", "avxvnni", "avx512bf16", "fma")
 }
-"""By LLVM's name of the instruction set."""
+"""The predefined macros of instruction sets, by LLVM's name."""
 
 _REGISTERS = {4: "_mm", 8: "_mm256", 16: "_mm512"}
 
 SCALED_LANES = frozenset(_REGISTERS)
-"""The lanes of float32 vectors that ``scale`` and ``limit`` work on."""
+"""The numbers of lanes of float32 vectors for which ``scale`` and ``limit`` exist."""
 
 
 def has_form(needs: Iterable[str], names: Iterable[str]) -> bool:
-    """Whether C can ask for the instruction sets ``needs`` and call the LLVM intrinsics ``names``."""
+    """Whether C can test for the instruction sets ``needs`` and call the LLVM intrinsics ``names``."""
     return all(n in _MACROS for n in needs) and all(n in INTRINSICS for n in names)
 
 
 def condition(needs: Iterable[str]) -> str:
-    """What ``#if`` asks to know whether there are all instruction sets in ``needs``."""
+    """The ``#if`` condition that is true if all instruction sets in ``needs`` are available."""
     return " && ".join(f"defined({_MACROS[name]})" for name in needs)
 
 
 def scaling_needs(lanes: int) -> tuple[str, ...]:
-    """The instruction sets behind ``scale`` and ``limit`` of so many lanes."""
+    """The instruction sets that ``scale`` and ``limit`` need for this number of lanes."""
     return ("avx512f", "avx512dq") if lanes == 16 else ("avx512f", "avx512dq", "avx512vl")
 
 
 def mask_needs(lanes: int) -> tuple[str, ...]:
-    """The instruction sets in which masks of so many lanes are cheap: behind ``extreme`` and ``padding``."""
+    """The instruction sets that ``extreme`` and ``padding``, with their masks, need for these lanes."""
     return ("avx512f",) if lanes == 16 else ("avx512f", "avx512vl")
 
 
 def extreme(lanes: int, greatest: bool, a: str, b: str) -> str:
-    """The greater, or the lesser, of float32 vectors: ``b`` where either is NaN or both are 0."""
+    """The maximum or minimum of float32 vectors: ``b`` where either operand is NaN or both are 0."""
     return f"{_REGISTERS[lanes]}_{'max' if greatest else 'min'}_ps({a}, {b})"
 
 
 def padding(lanes: int, type_: str, holds: str, place: str) -> str:
-    """The float32 vector at ``place``, or zeros: memory is not read unless it ``holds``."""
+    """The float32 vector at ``place`` if ``holds`` is true, else zeros without reading memory."""
     return f"(({type_}){_REGISTERS[lanes]}_maskz_loadu_ps((__mmask{max(lanes, 8)})-({holds}), {place}))"
 
 
 def call(name: str, args: Iterable[str]) -> str:
-    """The call of LLVM's intrinsic ``name``."""
+    """The text of a call of LLVM's intrinsic ``name``."""
     known = INTRINSICS[name]
     given = (f"({kind}){arg}" for kind, arg in zip(known.arguments, args, strict=True))
     return f"{known.name}({', '.join(given)})"
@@ -88,7 +88,7 @@ class Form(NamedTuple):
 
 
 def multiply_add(lanes: int, dtype: str, a: str, b: str, c: str) -> Form | None:
-    """``a * b + c``, rounded once, of vectors that a register holds."""
+    """``a * b + c``, rounded once; None for vectors that do not fill a register."""
     letter, bits = ("s", 32 * lanes) if dtype == "float32" else ("d", 64 * lanes)
     if bits not in (128, 256, 512):
         return None
@@ -98,10 +98,10 @@ def multiply_add(lanes: int, dtype: str, a: str, b: str, c: str) -> Form | None:
 
 
 def scale(lanes: int, x: str, whole: str) -> str:
-    """``x`` times 2 to ``whole``, of float32 vectors."""
+    """``x * 2**whole`` for float32 vectors."""
     return f"{_REGISTERS[lanes]}_scalef_ps({x}, {whole})"
 
 
 def limit(lanes: int, x: str, most: str) -> str:
-    """``x`` with a magnitude of at most ``most``: the lesser magnitude, with the first's sign."""
+    """``x`` limited to a magnitude of at most ``most``: the lesser magnitude with the sign of ``x``."""
     return f"{_REGISTERS[lanes]}_range_ps({x}, {most}, 2)"

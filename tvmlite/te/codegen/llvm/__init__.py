@@ -1,1 +1,1 @@
-"""LLVM IR, as text, of functions over loops."""
+"""Generation of LLVM IR text from legal loop IR."""

@@ -1,4 +1,4 @@
-"""Pointers into buffers as LLVM IR, each step computed once and as far out as what it depends on is known."""
+"""Generation of pointers into buffers, each step computed once in the outermost loop where it is known."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from tvmlite.te.codegen.llvm.emitters import emitter_of
 from tvmlite.te.codegen.llvm.text import Lines, Writer, literal
 
 Terms: TypeAlias = tuple[tuple[e.Expr, int], ...]
-"""A sum: each expression times a number."""
+"""A sum of expressions, each multiplied by a number."""
 
 _MOVABLE = (e.Add, e.Sub, e.Mul, e.FloorDiv, e.FloorMod, e.TruncDiv, e.TruncMod, e.Min, e.Max, e.Cast)
-"""What may be computed although it is not needed in the end: it has no effect and reads no memory."""
+"""Nodes that may be computed speculatively, as they have no effect and read no memory."""
 
 
 @dataclass
 class _Level:
-    """The start of a loop's body (of the function, for the first): ``lines`` are written there."""
+    """The start of a loop's body (for the first level, of the function), where ``lines`` are inserted."""
 
     lines: Lines
     values: dict[e.Expr, str] = field(default_factory=dict)
@@ -28,15 +28,15 @@ class _Level:
 
 
 class Addresses:
-    """Where the variables and pointers in use become known, and what was computed from them there.
+    """The levels at which variables and pointers become known, and the values computed there from them.
 
-    An address is a chain of steps, one a loop, and a constant::
+    An address is a chain of steps, one per loop, and a constant::
 
         for i in range(0, n):                         p1 = p + i * 512       # at the start of i's loop
             for k in range(0, m):                     p2 = p1 + k            # at the start of k's loop
                 ... A[i * 512 + k + 48] ...   -->     load p2 + 48
 
-    so that accesses side by side share all but the constant, which is part of the instruction.
+    so that neighbouring accesses share all but the constant, which is part of the instruction.
     """
 
     def __init__(self, writer: Writer, value: Callable[[e.Expr], str]) -> None:
@@ -47,34 +47,34 @@ class Addresses:
         self._sums: dict[e.Expr, tuple[Terms, int] | None] = {}
 
     def begin(self) -> None:
-        """All that is bound by now is known from the start of the function on."""
+        """Open the level of the function: variables bound so far are known at its start."""
         self._levels.append(_Level(self.w.hold()))
 
     @contextmanager
     def loop(self) -> Iterator[None]:
-        """Inside the body of a loop, at its start."""
+        """The context of a loop's body, entered at its start."""
         self._levels.append(_Level(self.w.hold()))
         yield
         self._levels.pop()
 
     def bind(self, var: e.Var, value: str, at_start: bool = False) -> None:
-        """``var`` is ``value`` from here on, or from the start of the loop's body we are in."""
+        """Bind ``var`` to ``value`` from here on, or from the start of the current loop's body."""
         self._variables[var] = value
         self._known_at[var] = self._here(at_start)
 
     def forget(self, var: e.Var) -> None:
-        """``var`` is bound no more."""
+        """Remove the binding of ``var``."""
         self._variables.pop(var, None)
 
     def sum_of(self, index: e.Expr) -> tuple[Terms, int] | None:
-        """``index`` as a sum of multiples and a constant; None if it is not of scalar arithmetic alone."""
+        """``index`` as a sum of multiples and a constant; None if it is not pure scalar int64 arithmetic."""
         if index not in self._sums:
             movable = index.lanes == 1 and index.dtype == e.INDEX and _is_movable(index)
             self._sums[index] = _terms(index) if movable else None
         return self._sums[index]
 
     def step(self, pointer: str, element: str, index: e.Expr) -> tuple[str, int]:
-        """A pointer and the number of elements by which ``pointer[index]`` is behind it."""
+        """A pointer, and the constant number of elements from it to ``pointer[index]``."""
         parts = self.sum_of(index)
         assert parts is not None
         terms, constant = parts
@@ -87,7 +87,7 @@ class Addresses:
         return pointer, constant
 
     def view(self, base: str, offset: e.Expr) -> str:
-        """The address ``offset`` bytes behind ``base``, to start from."""
+        """The address ``base`` plus ``offset`` bytes, as the start of further steps."""
         level = self._level_of(offset) if _is_movable(offset) else len(self._levels)
         if level >= len(self._levels):
             pointer = self.w.emit(f"getelementptr inbounds i8, ptr {base}, i64 {self._value(offset)}")
@@ -102,7 +102,7 @@ class Addresses:
         return len(self._levels) - at_start if self._levels else 0
 
     def _stepped(self, pointer: str, element: str, terms: Terms, level: int) -> str:
-        if level >= len(self._levels):  # here and now
+        if level >= len(self._levels):  # known only here
             return self._sum(pointer, element, [(self._value(term), factor) for term, factor in terms])
         here = self._levels[level]
         key = pointer, element, terms
@@ -120,7 +120,7 @@ class Addresses:
         return self.w.emit(f"getelementptr {element}, ptr {pointer}, i64 {total}")
 
     def _level_of(self, expr: e.Expr) -> int:
-        """The outermost level at whose start ``expr`` can be computed; one too many if at no level's."""
+        """The outermost level at whose start ``expr`` can be computed, or the number of levels if none."""
         if isinstance(expr, e.Var):
             return self._known_at.get(expr, len(self._levels))
         if isinstance(expr, e.Const):
@@ -128,7 +128,7 @@ class Addresses:
         return max(self._level_of(child) for child in expr.children())  # type: ignore[arg-type]
 
     def _moved(self, expr: e.Expr) -> str:
-        """The value of ``expr``, computed at its level."""
+        """The value of ``expr``, computed at the start of its level."""
         if isinstance(expr, e.Var):
             return self._variables[expr]
         if isinstance(expr, e.Const):
@@ -142,7 +142,7 @@ class Addresses:
 
 
 class _Operands(NamedTuple):
-    """What an emitter of arithmetic needs of ``Expressions``."""
+    """The part of ``Expressions`` that emitters of arithmetic need."""
 
     w: Writer
     known: dict[Any, str]

@@ -1,4 +1,4 @@
-"""Arithmetic, comparisons and conversions as LLVM IR, with the meaning ``te.expr`` gives them."""
+"""Generation of LLVM IR for arithmetic, comparisons and selections, as ``te.expr`` defines them."""
 
 from __future__ import annotations
 
@@ -59,11 +59,11 @@ def _extreme(w: Writer, node: e.Min | e.Max, a: str, b: str) -> str:
 
 
 def _float_extreme(w: Writer, node: e.Min | e.Max, type_: str, a: str, b: str) -> str:
-    """As x86's minps does it: ``a < b ? a : b``, which is b, NaN or not, where a or b is NaN.
+    """The minimum or maximum as x86's minps computes it, ``a < b ? a : b``: b if a or b is NaN.
 
-    So a constant goes first, and that is all; otherwise a NaN in the side written second is put back (as
-    the first of ``llvm.maximum``): in a reduction that is the new element, and the accumulator's chain stays
-    short.
+    With a constant, it is the first operand, and that suffices. Otherwise the operands of ``llvm.maximum``
+    are swapped, so that the NaN check is on the second operand: in a reduction that is the new element, and
+    the accumulator's dependence chain stays short.
     """
     if _is_number(node.b):
         a, b = b, a
@@ -97,13 +97,13 @@ def _not(values: Any, node: e.Not) -> str:
 
 
 def negated(w: Writer, value: str, lanes: int) -> str:
-    """The opposite of bools."""
+    """The negation of a bool ``value`` of ``lanes`` lanes."""
     return w.emit(f"xor {vector('i1', lanes)} {value}, {literal(1, 'bool', lanes)}")
 
 
 def decided(w: Writer, condition: e.Expr, value: str) -> str:
-    """``value``, that of ``condition``, to branch by: of elements that nothing was written to it is some
-    truth, where LLVM would be free to take the branch, and with it the function, for one that never runs."""
+    """``value``, the value of ``condition``, for a branch. It is frozen if it may read uninitialised
+    elements, as LLVM could otherwise treat the branch, and with it the function, as unreachable."""
     own = any(one.buffer.scope != "param" for one in loads(condition))
     return w.emit(f"freeze i1 {value}") if own else value
 
@@ -121,5 +121,5 @@ def _broadcast(values: Any, node: e.Broadcast) -> str:
 
 
 def rounded(w: Writer, value: str, dtype: str, lanes: int) -> str:
-    """The float ``value`` rounded to what ``dtype`` can hold, to nearest even; still a float."""
+    """The float ``value`` rounded to the precision of ``dtype``, to nearest even; still of type float."""
     return extension("llvm.halves").rounded(w, value, dtype, lanes) if dtype in HALVES else value

@@ -1,4 +1,4 @@
-"""What memory is known to hold: a value just stored need not be loaded."""
+"""Known contents of memory: store-to-load forwarding within a basic block."""
 
 from __future__ import annotations
 
@@ -8,41 +8,41 @@ from tvmlite.te.codegen.llvm.address import Terms
 from tvmlite.te.loop.ir import Buffer
 
 _MOST = 64
-"""Values remembered of a buffer: more than the registers of any machine."""
+"""The most values remembered per buffer: more than any processor has registers."""
 
 
 class Span(NamedTuple):
-    """``lanes`` elements side by side from ``terms + constant`` on."""
+    """``lanes`` contiguous elements, starting at the index ``terms + constant``."""
 
     terms: Terms
     constant: int
     lanes: int
 
     def is_apart_from(self, other: Span) -> bool:
-        """Whether the two certainly have no element in common."""
+        """Whether the spans provably have no element in common."""
         if self.terms != other.terms:
             return False
         return self.constant + self.lanes <= other.constant or other.constant + other.lanes <= self.constant
 
 
 class Contents:
-    """Values by the elements that hold them, from one jump to the next."""
+    """Known values by the elements that hold them, valid until the next jump."""
 
     def __init__(self) -> None:
         self._held: dict[Buffer, dict[Span, str]] = {}
 
     def get(self, buffer: Buffer, span: Span | None) -> str | None:
-        """The value that is there, if it is known."""
+        """The value that ``span`` of ``buffer`` holds, or None if it is not known."""
         held = self._held.get(buffer)
         return None if held is None or span is None else held.get(span)
 
     def stored(self, buffer: Buffer, span: Span | None, value: str | None) -> None:
-        """``value`` was stored, or something that is not known (None), at ``span`` or at an unknown place."""
+        """Record that ``value`` (None: unknown) was stored at ``span`` (None: unknown elements)."""
         if span is None:
             self._held.pop(buffer, None)
             return
         held = self._held.get(buffer, {})
-        if held.pop(span, None) is None:  # else the others are apart from it, as all are from each other
+        if held.pop(span, None) is None:  # if it was held, the others do not overlap it
             held = {s: v for s, v in held.items() if s.is_apart_from(span)}
         if len(held) == _MOST:
             held.clear()
@@ -51,5 +51,5 @@ class Contents:
         self._held[buffer] = held
 
     def forget(self) -> None:
-        """Memory may have changed."""
+        """Drop all values, as memory may have changed."""
         self._held.clear()

@@ -1,7 +1,7 @@
-"""The table of emitters: which function writes the LLVM IR of a node of legal loop IR.
+"""The table of emitters, the functions that write the LLVM IR of a node of legal loop IR.
 
-Its keys are classes of nodes, names of intrinsics and kinds of foreign calls. The core enters its own when it
-is imported; what ``_EXTENSIONS`` names is entered by a module that is loaded when such a node is first met.
+Its keys are classes of nodes, names of intrinsics and kinds of foreign calls. The core's modules register
+their emitters on import; those in ``_EXTENSIONS`` are registered by modules that are loaded on first use.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from tvmlite.te.extensions import extension
 from tvmlite.te.loop import ir
 
 Reads = frozenset[ir.Buffer] | None
-"""The buffers that a value depends on; None if it may depend on all memory, or if (as for a prefetch)
-computing it is the point."""
+"""The buffers that a value depends on; None if it may depend on all memory, or (as for a prefetch) is
+computed for its effect."""
 
 NOTHING: frozenset[ir.Buffer] = frozenset()
 
@@ -30,10 +30,10 @@ def _nothing(node: e.Expr) -> Reads:
 
 
 class Emitter(NamedTuple):
-    """How a node is written: ``emit(values, node)`` gives the operand that holds an expression's value.
+    """The functions that write a node: ``emit(values, node)`` returns the operand with an expression's value.
 
-    ``operands(values, node)`` are computed before; ``reads(node)`` is what the value depends on beside those.
-    Of a statement there is ``emit(body, statement)`` only.
+    ``operands(values, node)`` are computed before it; ``reads(node)`` are the buffers that it reads itself.
+    A statement has only ``emit(body, statement)``.
     """
 
     emit: Callable[[Any, Any], Any]
@@ -44,7 +44,7 @@ class Emitter(NamedTuple):
 _EMITTERS: dict[object, Emitter] = {}
 
 RANGE_TEST = "range test"
-"""The key of comparisons of ``base + lane`` with the same bound in all lanes, as predicates of tails are."""
+"""The key of comparisons of ``base + lane`` with a bound common to all lanes, such as predicates of tails."""
 
 _EXTENSIONS: dict[object, str] = {
     RANGE_TEST: "llvm.index_vectors",
@@ -57,11 +57,11 @@ _EXTENSIONS: dict[object, str] = {
     "packed_bytes": "llvm.packed_stores",
     **dict.fromkeys((ir.While, ir.Assert, ir.CallKernel), "llvm.statements"),
 }
-"""The extension that enters the emitter; that of other intrinsics is ``llvm.intrinsics``."""
+"""The extension that registers the emitter of each key; for other intrinsics it is ``llvm.intrinsics``."""
 
 
 def emits(*keys: object, **how: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Enter the decorated function as the emitter of ``keys``; ``how`` are other fields of ``Emitter``."""
+    """Register the decorated function as the emitter of ``keys``; ``how`` are other fields of ``Emitter``."""
 
     def enter(emit: Callable[..., Any]) -> Callable[..., Any]:
         _EMITTERS.update(dict.fromkeys(keys, Emitter(emit, **how)))
@@ -88,7 +88,7 @@ def emitter_of(node: Any) -> Emitter:
 
 
 def is_range_test(node: Any) -> bool:
-    """Whether a comparison is ``ramp of stride 1 < the same for all lanes``, of indices."""
+    """Whether ``node`` compares indices, a ramp of stride 1 (< or <=) with a bound common to all lanes."""
     match node:
         case e.Less(e.Ramp() as ramp, bound) | e.LessEqual(e.Ramp() as ramp, bound):
             same = isinstance(bound, (e.Broadcast, e.Const))

@@ -1,4 +1,4 @@
-"""The values of expressions as LLVM IR, each shared node computed once where its value still holds."""
+"""Generation of LLVM IR for expressions; a shared node is computed once while its value stays valid."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from tvmlite.te.loop.ir import Buffer, Load, Store
 
 
 class Mask(NamedTuple):
-    """The lanes that a vector branch runs for: ``value``, of ``lanes``; none where the i1 ``uniform`` is
-    false, if there is one."""
+    """The active lanes of a vector branch: the mask ``value`` of ``lanes`` lanes. If the i1 ``uniform`` is
+    given and false, no lane is active."""
 
     value: str
     lanes: int
@@ -26,7 +26,7 @@ class Mask(NamedTuple):
 
 
 class Expressions:
-    """Values already computed, by node: ``known`` holds in the block being written and those it leads to."""
+    """The values of expressions: ``known`` maps nodes to values from this block or one that dominates it."""
 
     def __init__(self, writer: Writer, pointer_of: Callable[[Buffer], str]) -> None:
         self.w = writer
@@ -38,27 +38,27 @@ class Expressions:
         self._order: list[e.Expr] = []
         self._reads: dict[e.Expr, Reads] = {}
         self._readers: dict[Buffer, list[e.Expr]] = {}
-        """The nodes that were entered there with a buffer: some may be gone by now."""
+        """The nodes entered in ``_reads`` with a buffer, by buffer; some may have been removed from it."""
         self._unknown: list[e.Expr] = []
-        """Those that were entered with None."""
+        """The nodes entered in ``_reads`` with None."""
         self._steps = True
 
     def bind(self, var: e.Var, value: str, at_start: bool = False) -> None:
-        """Let ``var`` stand for ``value`` in the current region."""
+        """Bind ``var`` to ``value`` in the current region."""
         self._order.append(var)
         self.known[var] = value
         self.addresses.bind(var, value, at_start)
 
     @contextmanager
     def loop(self, var: e.Var, counter: str) -> Iterator[None]:
-        """The body of a loop, from its start on."""
+        """The context of a loop's body, entered at its start; ``counter`` is the value of ``var``."""
         with self.region(), self.addresses.loop():
             self.bind(var, counter, at_start=True)
             yield
 
     @contextmanager
     def region(self) -> Iterator[None]:
-        """What is computed inside is forgotten at the end: its blocks do not lead everywhere."""
+        """A context whose values are dropped at its end, as its blocks do not dominate what follows."""
         mark = len(self._order)
         yield
         self.contents.forget()
@@ -70,13 +70,13 @@ class Expressions:
         del self._order[mark:]
 
     def forget_loads(self, written: Buffer | None = None) -> None:
-        """Memory, or just the buffer ``written``, may have changed: what was read there must be read again.
+        """Drop values read from memory, or just from the buffer ``written``, as it may have changed.
 
-        Buffers do not overlap, so that what was read from others still holds after a store.
+        Buffers do not overlap, so that values read from others stay valid after a store.
         """
         if self._unknown:
             if any(self._reads.get(node, NOTHING) is None for node in self._unknown):
-                written = None  # a call, which may write anywhere
+                written = None  # a call may write to any memory
             self._unknown.clear()
         if written is None:
             self.contents.forget()
@@ -90,7 +90,7 @@ class Expressions:
             del self._reads[node]
 
     def value(self, root: e.Expr) -> str:
-        """The operand that holds ``root``."""
+        """The LLVM operand with the value of ``root``."""
         known = self.known
         stack = [root]
         while stack:
@@ -126,10 +126,10 @@ class Expressions:
             self._readers.setdefault(buffer, []).append(node)
 
     def store(self, stmt: Store) -> None:
-        """Carry out a store.
+        """Generate a store.
 
-        Where it is of one element, addresses are left whole: LLVM may make vectors of such loops, and wants
-        to see how they go along.
+        Addresses of scalar stores are not split into steps: LLVM may vectorize such loops, and needs to see
+        how their addresses advance.
         """
         self._steps = stmt.value.lanes > 1
         value = self.value(stmt.value)
@@ -142,20 +142,20 @@ class Expressions:
         self.contents.stored(stmt.buffer, self._span(index), value)
 
     def load(self, node: Load) -> str:
-        """The elements that ``node`` reads in all lanes: known already, or loaded."""
+        """The elements that ``node`` reads in all lanes, from known contents or by a load."""
         (index,) = node.indices
         held = self.contents.get(node.buffer, self._span(index))
         return held or memory.load(self.w, memory.place(self, node.buffer, index))
 
     def near(self, pointer: str, element: str, index: e.Expr) -> tuple[str, int] | None:
-        """A pointer near ``pointer[index]``, and how many elements before it that is; None if it is not known
-        how the index is computed."""
+        """A pointer, and the constant number of elements from it to ``pointer[index]``; None if ``index`` is
+        not a sum of scalar terms, or for a scalar store."""
         if not self._steps or self.addresses.sum_of(index) is None:
             return None
         return self.addresses.step(pointer, element, index)
 
     def _span(self, index: e.Expr) -> Span | None:
-        """The elements of an access, if they stand side by side."""
+        """The elements of an access if they are contiguous and the index is a known sum, else None."""
         lanes = index.lanes
         if lanes > 1:
             if not (isinstance(index, e.Ramp) and e.is_const(index.stride, 1)):
@@ -165,7 +165,7 @@ class Expressions:
         return None if parts is None else Span(*parts, lanes)
 
     def index_operands(self, node: Load) -> list[e.Expr]:
-        """The part of a load's index that is computed; places know what to do with the rest."""
+        """The predicate and the index of a load, except the parts that ``memory.place`` handles."""
         found = [] if node.predicate is None else [node.predicate]
         (index,) = node.indices
         match index:
@@ -176,7 +176,7 @@ class Expressions:
         return found
 
     def widened(self, value: str, expr: e.Expr, lanes: int) -> str:
-        """``value``, that of ``expr``, in each of ``lanes`` lanes."""
+        """``value``, the value of ``expr``, broadcast to ``lanes`` lanes."""
         if expr.lanes == lanes:
             return value
         return self.w.splat(register_type(expr.dtype), value, lanes)

@@ -1,4 +1,4 @@
-"""From legal loop IR to LLVM IR: a module of one function, as text."""
+"""Generation of LLVM IR from legal loop IR: the text of a module with one function."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ _STACK_ALIGNMENT = 64
 def generate(function: ir.Function, target: Target) -> str:
     """The LLVM IR of a module with ``function``, which must be legal (``passes.legalize``).
 
-    Its calling convention is ``core.abi.signature``'s. Parallel loops become internal functions of their own.
-    The text depends on nothing but the function and the target.
+    The calling convention is that of ``core.abi.signature``. Bodies of parallel loops become internal
+    functions. The text depends only on the function and the target.
     """
     nodes = reachable(function)
     if any(isinstance(node, e.Call) for node in nodes):
@@ -40,7 +40,7 @@ def generate(function: ir.Function, target: Target) -> str:
 
 
 def _generate_whole(body: Body) -> None:
-    """The function itself, with the parameters that ``loop.signature`` gives it."""
+    """Generate the function itself, with the parameters that ``loop.signature`` gives it."""
     function, values = body.function, body.values
     wanted: dict[object, str] = {p: p.name for p in (*function.params, *function.sizes)}
     names = {key: f"%p.{name}" for key, name in symbols.unique_names(wanted).items()}
@@ -76,7 +76,7 @@ def _generate_whole(body: Body) -> None:
 
 
 class Body:
-    """The statements of one LLVM function: of the loop IR function itself, or of a parallel loop in it."""
+    """Generates the statements of one LLVM function: the loop IR function, or the body of a parallel loop."""
 
     def __init__(self, module: Module, function: ir.Function, is_parallel: bool = False) -> None:
         self.function, self.is_parallel = function, is_parallel
@@ -86,16 +86,16 @@ class Body:
         self.workspace = ""
 
     def begin(self, stmt: ir.Stmt) -> None:
-        """Begin the function, which does ``stmt``; what is bound by now is known all over it."""
+        """Begin the function that executes ``stmt``; variables bound so far are known in all of it."""
         self.values.addresses.begin()
 
     def finish(self, header: str) -> None:
-        """End the function with success and add it to the module."""
+        """End the function with a return of 0 (success) and add it to the module."""
         self.w.do("ret i32 0")
         self.w.finish(header)
 
     def pointer_type(self, param: ir.Buffer) -> str:
-        """The type of an array among the function's parameters, with what LLVM may know of it."""
+        """The type of an array parameter, with LLVM attributes for aliasing, access and alignment."""
         access = "" if param in self.function.outputs else " readonly"
         return f"ptr noalias{access} align {dtypes.bytes_of(param.dtype)}"
 
@@ -107,7 +107,7 @@ class Body:
         return self.pointers[buffer]
 
     def statement(self, stmt: ir.Stmt) -> None:
-        """Generate ``stmt``; what surrounds an inner statement (lets, views) is bound on the way to it."""
+        """Generate ``stmt``: bind the outer Lets, Allocates and Views, then generate the inner statement."""
         while True:
             match stmt:
                 case ir.Let(var, value, body):
@@ -122,17 +122,17 @@ class Body:
         self.inner(stmt)
 
     def inner(self, stmt: ir.Stmt) -> None:
-        """Generate a statement that binds nothing."""
+        """Generate a statement other than Let, Allocate and View."""
         emitter_of(stmt).emit(self, stmt)
 
     def evaluate(self, expr: e.Expr) -> str:
-        """The value of ``expr``, which may have effects: what was loaded before is not known any more."""
+        """The value of ``expr``. If it has effects, values loaded before are dropped."""
         value = self.values.value(expr)
         self.values.forget_loads()
         return value
 
     def decided(self, condition: e.Expr) -> str:
-        """The truth of ``condition``, to branch by."""
+        """The i1 value of ``condition``, for a branch."""
         return arith.decided(self.w, condition, self.evaluate(condition))
 
     def _allocation(self, buffer: ir.Buffer) -> str:
@@ -152,7 +152,7 @@ class Body:
         return address
 
     def loop(self, var: e.Var, first: str, end: str, body: ir.Stmt, certain: bool) -> None:
-        """``body`` for ``var`` from ``first`` to before ``end``; ``certain``: at least once."""
+        """Execute ``body`` for ``var`` in ``first .. end - 1``; ``certain``: at least one iteration."""
         w = self.w
         head, after = w.new_block(), w.new_block()
         before = w.block
@@ -174,7 +174,7 @@ class Body:
         w.enter(after)
 
     def require(self, holds: str, code: str) -> None:
-        """Go on if ``holds``, else return ``code``."""
+        """Continue if the i1 ``holds``, else return ``code``."""
         fine, broken = self.w.new_block(), self.w.new_block()
         self.w.branch(holds, fine, broken)
         self.w.enter(broken)
@@ -182,7 +182,7 @@ class Body:
         self.w.enter(fine)
 
     def pass_on(self, code: str, added: int = 0) -> None:
-        """Return a callee's ``code``, with ``added`` to it, unless it is 0."""
+        """Return a callee's ``code`` plus ``added``, unless ``code`` is 0."""
         other = self.w.emit(f"add i32 {code}, {added}") if added else code
         self.require(self.w.emit(f"icmp eq i32 {code}, 0"), other)
 

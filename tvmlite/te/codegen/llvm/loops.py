@@ -1,4 +1,4 @@
-"""What LLVM has left to do about loops, and what is done for it."""
+"""Analyses of loops: which LLVM optimisations they need, and which loads are hoisted before LLVM."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from tvmlite.te.loop import ir
 from tvmlite.te.loop.walk import loads
 
 ENOUGH = 4
-"""Vectors stored in an iteration of a loop that need no more of them beside it."""
+"""The number of vector stores in an iteration from which on further unrolling gains nothing."""
 
 SPARE = 4
-"""Registers for what an iteration of a loop reads."""
+"""The number of registers reserved for the values that an iteration loads."""
 
 
 @dataclass(frozen=True)
 class _Iteration:
-    """A loop, and the variables whose values change from one of its iterations to the next."""
+    """A loop, and the variables whose values differ between its iterations."""
 
     loop: ir.For
     variables: tuple[e.Var, ...]
@@ -35,10 +35,10 @@ class _Iteration:
 
 
 def is_explicit(function: ir.Function, target: Target) -> bool:
-    """Whether a function says itself what is done in vectors and kept in registers.
+    """Whether a function already specifies all vectorization and register allocation of accumulators.
 
-    Not so if LLVM could make vectors of a loop, must unroll one to bring sums into registers, or could
-    keep what a loop adds up in memory in a register meanwhile.
+    It does not if LLVM could vectorize a loop, has to unroll one to bring accumulators into registers, or
+    could keep in a register a sum that a loop accumulates in memory.
     """
     innermost: dict[ir.For, list[tuple[ir.Store, _Iteration]]] = {}
     allocated: dict[ir.Buffer, int] = {}
@@ -74,14 +74,15 @@ def is_explicit(function: ir.Function, target: Target) -> bool:
 
 
 def _adds_up(store: ir.Store, iterations: Sequence[_Iteration]) -> bool:
-    """Whether one of ``iterations``, of loops that its array outlives, adds to what ``store`` wrote."""
+    """Whether ``store`` accumulates into an element over one of ``iterations``, of loops inside the
+    allocation of its array."""
     if all(load.buffer is not store.buffer for load in loads(store.value)):
         return False
     return not all(iteration.changes(store.indices[0]) for iteration in iterations)
 
 
 def _says_itself(stores: Sequence[tuple[ir.Store, _Iteration]]) -> bool:
-    """Whether a loop with these stores is in vectors already, and adds nothing up in memory."""
+    """Whether a loop with these stores is already vectorized, and accumulates nothing in memory."""
     if stores and all(store.value.lanes == 1 for store, _ in stores):
         if not all(_is_scattered(store.indices[0], iteration, len(stores)) for store, iteration in stores):
             return False
@@ -92,8 +93,8 @@ def _says_itself(stores: Sequence[tuple[ir.Store, _Iteration]]) -> bool:
 
 
 def _is_scattered(index: e.Expr, iteration: _Iteration, count: int) -> bool:
-    """Whether the elements of a loop's iterations are so far apart that ``count`` stores leave gaps between
-    them: vectors would gain nothing."""
+    """Whether the elements stored by consecutive iterations are so far apart that ``count`` stores leave gaps
+    between them, so that vectors would gain nothing."""
     if not iteration.changes(index):
         return False
     step = Analyzer().linear(index, iteration.loop.var)
@@ -101,7 +102,7 @@ def _is_scattered(index: e.Expr, iteration: _Iteration, count: int) -> bool:
 
 
 def _is_fixed(index: e.Expr) -> bool:
-    """Whether an index is known now."""
+    """Whether an index is constant."""
     match index:
         case e.Ramp(e.Const(), e.Const()) | e.Const():
             return True
@@ -110,7 +111,7 @@ def _is_fixed(index: e.Expr) -> bool:
 
 
 def _fits(buffer: ir.Buffer, target: Target) -> bool:
-    """Whether a buffer is on the stack and small enough for the vector registers."""
+    """Whether ``buffer`` is on the stack and no larger than the vector registers."""
     if buffer.scope != "local":
         return False
     (length,), registers = buffer.shape, target.vector_registers * target.vector_bits // 8
@@ -118,11 +119,11 @@ def _fits(buffer: ir.Buffer, target: Target) -> bool:
 
 
 def is_written_out(var: e.Var, body: ir.Stmt, target: Target) -> bool:
-    """Whether the loop of ``var`` does enough in an iteration: a schedule's innermost loop, unrolled.
+    """Whether an iteration of the loop over ``var`` has enough vector stores, as in an unrolled inner loop.
 
-    Unrolled further by LLVM, it takes longer to compile for no gain; and where LLVM unrolls a loop whole, it
-    keeps what that has loaded for the next, on the stack. Not so if the loop goes through an array that
-    could be in registers: only unrolled can it be there.
+    If LLVM unrolled it further, compilation would take longer without gain; and if LLVM unrolls a loop fully,
+    it keeps loaded values for the next loop, on the stack. False if the loop indexes an array that could be
+    in registers, as it can be there only if the loop is unrolled.
     """
     inside = [one for one in _iteration(body)[0] if not isinstance(one, ir.Evaluate)]
     stores = [one for one in inside if isinstance(one, ir.Store) and one.value.lanes > 1]
@@ -133,11 +134,10 @@ def is_written_out(var: e.Var, body: ir.Stmt, target: Target) -> bool:
 
 
 def invariants(loop: ir.For, target: Target) -> list[e.Expr]:
-    """What the vector statements of an innermost loop read that is the same in all iterations, to be read
-    before.
+    """The loop-invariant loads in the vector stores of an innermost loop, to be hoisted out of it.
 
-    No more than there are registers left by the sums that the loop keeps: a value on the stack would have to
-    be read all the same.
+    There are at most as many as registers are left besides the loop's accumulators: a value spilled to the
+    stack would have to be loaded anyway.
     """
     inside, own = _iteration(loop.body)
     stores = [one for one in inside if isinstance(one, ir.Store)]
@@ -155,8 +155,8 @@ def invariants(loop: ir.For, target: Target) -> list[e.Expr]:
 
 
 def _iteration(body: ir.Stmt) -> tuple[tuple[ir.Stmt, ...], set[ir.Buffer]]:
-    """The statements of an iteration of a loop, and the arrays that it has for itself: in those there is
-    nothing to read before it begins."""
+    """The statements of an iteration, and the arrays that are allocated in it, from which no load can be
+    hoisted."""
     own: set[ir.Buffer] = set()
     while isinstance(body, ir.Allocate):
         own.add(body.buffer)
@@ -165,7 +165,7 @@ def _iteration(body: ir.Stmt) -> tuple[tuple[ir.Stmt, ...], set[ir.Buffer]]:
 
 
 def _always_loaded(values: Iterator[e.Expr]) -> Iterator[e.Expr]:
-    """The loads in ``values``, broadcast or not, that are always carried out, each once."""
+    """The loads in ``values``, or their broadcasts, that are executed unconditionally, each once."""
 
     def evaluated(node: e.Expr) -> Sequence[e.Expr]:
         match node:

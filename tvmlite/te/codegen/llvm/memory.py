@@ -1,4 +1,4 @@
-"""Loads and stores as LLVM IR: of one element, of vectors side by side, of one element for all lanes."""
+"""Generation of loads and stores: of one element, of contiguous vectors, of one element for all lanes."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ if TYPE_CHECKING:
 
 
 class Place(NamedTuple):
-    """Where an access goes: ``index`` is the flat index of lane 0 (of every lane, if ``stride`` is None) less
-    ``offset``; empty for 0.
+    """The elements of an access: ``index`` is the flat index of lane 0 (of every lane, if ``stride`` is None)
+    minus ``offset``; it is empty for 0.
 
-    ``own`` says that all lanes, masked ones too, are elements of a buffer on our own stack. Only where
-    ``inbounds`` is set does ``pointer`` itself point into the buffer. Where the i1 ``holds`` is false, so is
-    the whole mask, and nothing is known of the address: then that of ``elsewhere`` is loaded from.
+    ``own``: all lanes, including masked ones, are elements of a buffer on the stack. ``pointer`` itself
+    points into the buffer only if ``inbounds`` is set. If the i1 ``holds`` is false, so is the whole mask,
+    and the address may be invalid; then the load is from the address ``elsewhere``.
     """
 
     buffer: Buffer
@@ -38,12 +38,12 @@ class Place(NamedTuple):
 
     @property
     def alignment(self) -> int:
-        """The alignment that the access may count on, in bytes: that of one element."""
+        """The guaranteed alignment of the access in bytes: that of one element."""
         return dtypes.bytes_of(self.buffer.dtype)
 
     @property
     def is_plain(self) -> bool:
-        """Whether it is of one element, or of so many side by side that LLVM handles them as one."""
+        """Whether the access is unmasked and of one element, or of contiguous ones that can be one vector."""
         if self.mask is not None:
             return False
         in_parts = self.own and self.lanes & (self.lanes - 1)
@@ -51,7 +51,7 @@ class Place(NamedTuple):
 
 
 def place(values: Expressions, buffer: Buffer, index: e.Expr) -> Place:
-    """The place that ``buffer[index]`` is: a constant number of elements behind a pointer, if it can be."""
+    """The place of ``buffer[index]``: a pointer plus a constant number of elements, if possible."""
     pointer, lanes, stride, base = values.pointer_of(buffer), index.lanes, 1, index
     match index:
         case e.Ramp(first, e.Const(step)):
@@ -73,7 +73,7 @@ def place(values: Expressions, buffer: Buffer, index: e.Expr) -> Place:
 
 
 def _holds(buffer: Buffer, first: e.Expr, lanes: int) -> bool:
-    """Whether ``lanes`` elements from ``first`` on certainly lie in a buffer on the stack."""
+    """Whether ``buffer`` is on the stack and provably contains ``lanes`` elements starting at ``first``."""
     if buffer.scope != "local" or len(buffer.shape) != 1 or not isinstance(first, e.Const):
         return False
     (extent,) = buffer.shape
@@ -81,7 +81,7 @@ def _holds(buffer: Buffer, first: e.Expr, lanes: int) -> bool:
 
 
 def load(w: Writer, where: Place) -> str:
-    """The value at work of the elements at ``where``; 0 where the mask is false."""
+    """The register value of the elements at ``where``; 0 in lanes where the mask is false."""
     if where.stride == 0 and where.mask is None and where.lanes > 1:
         one = load(w, where._replace(lanes=1))
         return w.splat(register_type(where.buffer.dtype), one, where.lanes)
@@ -93,7 +93,7 @@ def load(w: Writer, where: Place) -> str:
 
 
 def store(w: Writer, where: Place, value: str) -> None:
-    """Store the value at work at ``where``, except where the mask is false; later lanes win."""
+    """Store the register value at ``where``, except where the mask is false; later lanes win."""
     if not where.is_plain:
         extension("llvm.vector_memory").store(w, where, value)
         return
@@ -104,7 +104,7 @@ def store(w: Writer, where: Place, value: str) -> None:
 
 
 def address(w: Writer, where: Place, offset: int = 0, inside: bool = True) -> str:
-    """The element ``offset`` behind lane 0's; ``inside``: it is certainly one of the buffer's."""
+    """The address of lane 0's element plus ``offset`` elements; ``inside``: it is inside the buffer."""
     element, index = memory_type(w, where.buffer.dtype), where.index
     inbounds = "inbounds " if inside and where.inbounds else ""
     offset += where.offset
@@ -118,7 +118,7 @@ def address(w: Writer, where: Place, offset: int = 0, inside: bool = True) -> st
 
 
 def memory_type(w: Writer, dtype: str, lanes: int = 1) -> str:
-    """The type of elements in memory: a bool takes a byte, a half two."""
+    """The LLVM type of elements in memory: a bool takes one byte, a half two."""
     if dtype == "bool":
         return vector("i8", lanes)
     if dtype in HALVES:
@@ -127,14 +127,14 @@ def memory_type(w: Writer, dtype: str, lanes: int = 1) -> str:
 
 
 def from_memory(w: Writer, value: str, dtype: str, lanes: int) -> str:
-    """A value at work, from the one loaded."""
+    """The register value of a loaded ``value``."""
     if dtype == "bool":
         return w.emit(f"icmp ne {vector('i8', lanes)} {value}, {literal(0, 'int8', lanes)}")
     return extension("llvm.halves").from_memory(w, value, dtype, lanes) if dtype in HALVES else value
 
 
 def to_memory(w: Writer, value: str, dtype: str, lanes: int) -> str:
-    """The value to store, from the one at work."""
+    """The value to store for the register value ``value``."""
     if dtype == "bool":
         return w.emit(f"zext {vector('i1', lanes)} {value} to {vector('i8', lanes)}")
     return extension("llvm.halves").to_memory(w, value, dtype, lanes) if dtype in HALVES else value

@@ -1,4 +1,4 @@
-"""LLVM IR as text: types, literals, a module's declarations, one function's instructions in the making."""
+"""Writers of LLVM IR text: types, literals, a module's declarations and one function's instructions."""
 
 from __future__ import annotations
 
@@ -19,31 +19,31 @@ from tvmlite.te.extensions import extension
 _REGISTER = {"float16": "float", "bfloat16": "float", "float32": "float", "float64": "double", "bool": "i1"}
 _SHORT = {"float": "f32", "double": "f64", "half": "f16", "ptr": "p0"}
 EXPLICIT = '"tvmlite-explicit"'
-"""An attribute of the functions of a module that wants little of LLVM's optimisations."""
+"""The attribute of functions that need only a few of LLVM's optimisations (``loops.is_explicit``)."""
 
 HALVES = ("float16", "bfloat16")
 
 
 def vector(element: str, lanes: int) -> str:
-    """The type of ``lanes`` elements."""
+    """The LLVM type of ``lanes`` elements."""
     return element if lanes == 1 else f"<{lanes} x {element}>"
 
 
 @cache
 def register_type(dtype: str, lanes: int = 1) -> str:
-    """The type of a value at work: a half is a float that a half can hold, a bool an i1."""
+    """The LLVM type of a value in a register: a half is a float of a value it can hold, a bool an i1."""
     return vector(_REGISTER.get(dtype) or f"i{dtypes.bits(dtype)}", lanes)
 
 
 def mangled(type_: str) -> str:
-    """``type_`` as intrinsics' names spell it: ``<16 x float>`` is ``v16f32``."""
+    """``type_`` as in names of intrinsics: ``v16f32`` for ``<16 x float>``."""
     if found := re.fullmatch(r"<(\d+) x (\w+)>", type_):
         return f"v{found[1]}{mangled(found[2])}"
     return _SHORT.get(type_, type_)
 
 
 def symbol(name: str) -> str:
-    """``name`` as a global symbol, quoted where it must be."""
+    """``name`` as a global symbol, quoted if necessary."""
     return f"@{name}" if re.fullmatch(r"[A-Za-z_$.][\w$.]*", name) else f'@"{name}"'
 
 
@@ -83,7 +83,7 @@ class Module:
         self._parallels = itertools.count()
 
     def parallel(self) -> int:
-        """A number for one more parallel loop."""
+        """The number of the next parallel loop."""
         return next(self._parallels)
 
     def declare(self, name: str, result: str, arguments: str, attributes: str = "") -> str:
@@ -96,12 +96,12 @@ class Module:
         return self.define(symbol(name), f"{symbol(name)} = external constant i8, align 64")
 
     def define(self, symbol: str, text: str) -> str:
-        """``symbol``, which ``text`` defines; defined once."""
+        """Add ``text``, which defines ``symbol``, unless it is defined already; returns ``symbol``."""
         self._declarations.setdefault(symbol, text)
         return symbol
 
     def written_out(self) -> str:
-        """Metadata for the branch that closes a loop which LLVM is not to unroll any further."""
+        """Loop metadata for a back edge, which disables further unrolling by LLVM."""
         if not self._metadata:
             self._metadata.append('!0 = !{!"llvm.loop.unroll.disable"}')
         number = len(self._metadata)
@@ -117,7 +117,7 @@ class Module:
 
 
 Lines: TypeAlias = "list[str | Lines]"
-"""Instructions, and places among them."""
+"""Instructions, with nested lists where more may be inserted later."""
 
 
 def _flat(lines: Lines) -> Iterator[str]:
@@ -129,7 +129,7 @@ def _flat(lines: Lines) -> Iterator[str]:
 
 
 class Writer:
-    """The instructions of one function, block by block; allocations are gathered at its entry."""
+    """Writes the instructions of one function, block by block; allocations are placed at its entry."""
 
     def __init__(self, module: Module) -> None:
         self.module = module
@@ -139,43 +139,43 @@ class Writer:
         self._count = 0
 
     def emit(self, instruction: str) -> str:
-        """Append an instruction; the name of its value."""
+        """Append an instruction; returns the name of its value."""
         self._count += 1
         name = f"%v{self._count}"
         self._lines.append(f"  {name} = {instruction}")
         return name
 
     def do(self, instruction: str) -> None:
-        """Append an instruction that has no value."""
+        """Append an instruction without a value."""
         self._lines.append(f"  {instruction}")
 
     def allocate(self, type_: str, alignment: int) -> str:
-        """Memory on the stack for one ``type_``, for the whole of the function."""
+        """Allocate stack memory for one ``type_`` at the function's entry; returns its address."""
         self._count += 1
         name = f"%a{self._count}"
         self._allocations.append(f"  {name} = alloca {type_}, align {alignment}")
         return name
 
     def hold(self) -> Lines:
-        """A place here that is written to later, ``at`` it."""
+        """Mark the current position, so that instructions can be inserted there later with ``at``."""
         place: Lines = []
         self._lines.append(place)
         return place
 
     @contextmanager
     def at(self, place: Lines) -> Iterator[None]:
-        """What is written inside stands at ``place``; no block may start or end there."""
+        """Insert the instructions of the ``with`` body at ``place``; no block may start or end there."""
         here, self._lines = self._lines, place
         yield
         self._lines = here
 
     def new_block(self) -> str:
-        """A label for ``enter``."""
+        """A new label, for ``enter``."""
         self._count += 1
         return f"b{self._count}"
 
     def enter(self, label: str) -> None:
-        """Start the block ``label``; the one before must have ended with a jump."""
+        """Start the block ``label``; the previous block must have ended with a jump."""
         self._lines.append(f"{label}:")
         self.block = label
 
@@ -184,7 +184,7 @@ class Writer:
         self.do(f"br label %{label}")
 
     def branch(self, condition: str, then: str, otherwise: str, metadata: str = "") -> None:
-        """End the block with a jump to ``then`` where the i1 ``condition`` holds, else to ``otherwise``."""
+        """End the block with a jump to ``then`` if the i1 ``condition`` holds, else to ``otherwise``."""
         extra = f", {metadata}" if metadata else ""
         self.do(f"br i1 {condition}, label %{then}, label %{otherwise}{extra}")
 
@@ -194,7 +194,7 @@ class Writer:
         return self.emit(f"call {result} {target}({', '.join(f'{t} {v}' for t, v in arguments)})")
 
     def intrinsic(self, name: str, type_: str, *arguments: str) -> str:
-        """Call ``llvm.name`` on arguments that all are, as the result is, of ``type_``."""
+        """Call ``llvm.name``; its arguments and its result are of ``type_``."""
         return self.call(f"llvm.{name}.{mangled(type_)}", type_, [(type_, a) for a in arguments])
 
     def splat(self, type_: str, value: str, lanes: int) -> str:
@@ -207,6 +207,6 @@ class Writer:
         return self.emit(f"shufflevector {wide} {first}, {wide} poison, {zeros}")
 
     def finish(self, header: str) -> None:
-        """Add the function, with ``header`` up to its brace, to the module."""
+        """Add the function to the module; ``header`` is its text up to the brace."""
         lines = [f"{header} #0 {{", "entry:", *self._allocations, *_flat(self._lines), "}"]
         self.module.functions.append("\n".join(lines))

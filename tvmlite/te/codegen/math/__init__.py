@@ -1,1 +1,1 @@
-"""Formulas of transcendental functions, for both code generators."""
+"""Arithmetic formulas of transcendental functions, for both code generators."""

@@ -1,5 +1,5 @@
-"""Expand transcendental functions into plain arithmetic, and make multiply-adds explicit, before code is
-generated from a function."""
+"""Expansion of transcendental functions into arithmetic, and of contracted sums into multiply-adds, before
+code generation."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ FLOAT32 = {
     "tanh": functions.tanh,
     "erf": functions.erf,
 }
-"""Those with a float32 formula of their own."""
+"""The functions with a float32 formula, besides sigmoid."""
 
 LIBRARY = frozenset(
     (
         "exp log log2 log10 tanh erf sin cos tan asin acos atan sinh cosh asinh acosh atanh atan2 pow fmod"
     ).split()
 )
-"""Those that, unless expanded, are calls of the C library, in float32 (``sinf``) or float64 (``sin``)."""
+"""The functions that, unless expanded, become C library calls in float32 (``sinf``) or float64 (``sin``)."""
 
 _SCALED = {"exp": functions.exp, "sigmoid": functions.sigmoid}
 
@@ -41,13 +41,13 @@ def expand_intrinsics(
 ) -> Function:
     """``function`` with its float32 exp, log, log2, log10, tanh, sigmoid and erf expanded to arithmetic.
 
-    The same in float16 and bfloat16 is computed in float32 and rounded once. What is left for the C library
-    (see LIBRARY) is in float32 or float64 only; ``rsqrt`` and ``sigmoid`` are always expanded. Where vectors
-    of ``target`` can be scaled by powers of two (``scaled_vectors``), they are, by ``SCALE``. Vectors of as
-    many lanes as are in ``either`` get both forms.
+    Transcendental functions of float16 and bfloat16 are computed in float32 and rounded once, so that calls
+    of the C library (see LIBRARY) are in float32 or float64; ``rsqrt`` and ``sigmoid`` are always expanded.
+    Vectors that ``target`` can scale by powers of two (``scaled_vectors``) use ``SCALE``. Vectors whose
+    number of lanes is in ``either`` get both forms.
 
-    A contracted sum that has a product is a ``MULTIPLY_ADD``, but of halves, which are rounded from float32
-    each time. All other sums are ordinary ones.
+    A contracted sum with a product becomes a ``MULTIPLY_ADD``, except for halves, which are rounded from
+    float32 after each operation. All other sums become ordinary ones.
     """
     if not any(isinstance(node, (Call, ContractedAdd, ContractedSub)) for node in reachable(function)):
         return function
@@ -56,12 +56,12 @@ def expand_intrinsics(
 
 
 def expand(expr: Expr) -> Expr:
-    """The same for one expression."""
+    """``expr`` with its intrinsics expanded, as by ``expand_intrinsics`` without a target."""
     return rewrite(expr, _expand)
 
 
 def scaled_vectors(target: Target) -> frozenset[int]:
-    """The lanes of float32 vectors for which ``target`` has what does ``SCALE`` and ``LIMIT``."""
+    """The numbers of lanes of float32 vectors for which ``target`` has instructions for SCALE and LIMIT."""
     if target.kind != "llvm" or not (target.has("avx512f") and target.has("avx512dq")):
         return frozenset()
     return frozenset((4, 8, 16) if target.has("avx512vl") else (16,))
@@ -86,7 +86,7 @@ def _expand(node: Any, scaled: frozenset[int] = frozenset(), either: frozenset[i
 
 
 def _applied(form: Callable[..., Expr], x: Expr, *options: bool) -> Expr:
-    """``form(x, *options)`` with multiply-adds, but none of what is in ``x``."""
+    """``form(x, *options)`` with multiply-adds; ``x`` itself is not expanded again."""
     place, formula = _template(form, x.dtype, x.lanes, *options)
     return substitute(formula, {place: x})
 

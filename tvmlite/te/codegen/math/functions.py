@@ -1,9 +1,9 @@
-"""exp, log, tanh, ... in float32, as formulas of plain arithmetic over ``te.expr``.
+"""exp, log, tanh, ... in float32, as arithmetic formulas over ``te.expr``.
 
-Each works on scalars and vectors alike, branch-free, without tables or libraries, and is right at NaN, the
-infinities, both zeros, subnormals, overflow and underflow. The errors stated were measured against float64
-(``tests/te/codegen/test_math.py``) with multiply-adds both fused and not. Subexpressions are shared nodes: a
-code generator computes a node once.
+All work on scalars and vectors, are free of branches, tables and library calls, and are correct for NaN,
+infinities, both zeros, subnormals, overflow and underflow. The stated errors were measured against float64
+(``tests/te/codegen/test_math.py``), with and without fused multiply-adds. Subexpressions are shared nodes,
+which a code generator computes once.
 """
 
 from __future__ import annotations
@@ -14,17 +14,17 @@ from tvmlite.te.codegen.math import polynomials
 from tvmlite.te.expr import And, Call, Cast, Const, Div, Equal, Expr, Less, Max, Min, Select
 
 _ROUNDER = 1.5 * 2.0**23
-"""Added to a float32 below 2**22, it leaves the nearest whole number in the lowest bits of the sum."""
+"""Added to a float32 below 2**22, it leaves the nearest integer in the lowest bits of the sum."""
 
 SCALE = "scale"
-"""``Call(SCALE, (x, n))`` is x times 2 to the whole number n, a float too, rounded once."""
+"""``Call(SCALE, (x, n))`` is ``x * 2**n``, rounded once, for an integer n given as a float."""
 
 EITHER = "either"
-"""``Call(EITHER, (plain, scaled, x))`` is a function of x in two forms, the second of SCALE and LIMIT, of
-which the compiler of the generated code takes one."""
+"""``Call(EITHER, (plain, scaled, x))`` is a function of x in two forms, the second with SCALE and LIMIT, of
+which the C compiler selects one."""
 
 LIMIT = "limit"
-"""``Call(LIMIT, (x, most))`` is x with a magnitude of at most ``most``, which it is for NaN."""
+"""``Call(LIMIT, (x, most))`` is x limited to a magnitude of at most ``most``, with ``most`` for NaN."""
 
 _EXPONENT_BITS = 23
 _EXPONENT_BIAS = 127
@@ -34,13 +34,13 @@ _INFINITY = float("inf")
 
 
 def exp(x: Expr, scales: bool = False) -> Expr:
-    """e to the ``x``: within 1 ULP.
+    """e to the power ``x``, within 1 ULP.
 
-    Underflows through the subnormals: the power of two is applied in two halves, of which only the
-    second can round. The whole number has both exponents' biases in it already, so that a shift makes a
-    half's bits. If the machine ``scales``, that is one instruction, which minds too large and too small
-    powers; then just what is left for the polynomial is limited, which is out of bounds for huge ``x`` and
-    NaN for infinite ones. Such machines fuse multiply-adds, so that Horner's scheme to its end is as exact.
+    Underflow is gradual: the power of two is applied as two factors, of which only the second can round. The
+    integer exponent already includes the biases of both factors, so that a shift gives the bits of each. If
+    the target ``scales``, scaling is one instruction that handles too large and too small powers; then only
+    the polynomial's argument is limited, as it is out of range for huge ``x`` and NaN for infinite ``x``.
+    Such targets fuse multiply-adds, so that Horner's scheme for the whole polynomial is as exact.
     """
     if scales:
         shifted, r = _reduce(x)
@@ -54,21 +54,21 @@ def exp(x: Expr, scales: bool = False) -> Expr:
 
 
 def log(x: Expr) -> Expr:
-    """The natural logarithm: within 1 ULP; -inf at 0, NaN below."""
+    """The natural logarithm, within 1 ULP; -inf at 0, NaN below."""
     e, f, s = _log_parts(x)
     s = s + e * _like(x, polynomials.LN2_LOW)
     return _log_limits(x, (f + s) + e * _like(x, polynomials.LN2_HIGH))
 
 
 def log2(x: Expr) -> Expr:
-    """The logarithm to base 2: within 2 ULP; whole at the powers of 2."""
+    """The logarithm to base 2, within 2 ULP; exact at the powers of 2."""
     e, f, s = _log_parts(x)
     low = _like(x, polynomials.LOG2_E_LOW)
     return _log_limits(x, ((s * low + f * low) + s + f) + e)
 
 
 def log10(x: Expr) -> Expr:
-    """The logarithm to base 10: within 2 ULP."""
+    """The logarithm to base 10, within 2 ULP."""
     e, f, s = _log_parts(x)
     high, low = _like(x, polynomials.LOG10_E_HIGH), _like(x, polynomials.LOG10_E_LOW)
     small = (f + s) * low + e * _like(x, polynomials.LOG10_2_LOW)
@@ -76,7 +76,7 @@ def log10(x: Expr) -> Expr:
 
 
 def tanh(x: Expr) -> Expr:
-    """The hyperbolic tangent: within 2.1 ULP; ``expm1(2|x|) / (expm1(2|x|) + 2)`` with the sign of x."""
+    """The hyperbolic tangent, within 2.1 ULP: ``expm1(2|x|) / (expm1(2|x|) + 2)`` with the sign of x."""
     magnitude = Min(Call("fabs", (x,), x.dtype), _like(x, 10.0))
     shifted, r = _reduce(magnitude + magnitude)
     scale = _power_of_two(_bits(shifted))
@@ -85,7 +85,7 @@ def tanh(x: Expr) -> Expr:
 
 
 def sigmoid(x: Expr, scales: bool = False) -> Expr:
-    """``1 / (1 + exp(-x))``: in float32 within 2.5 ULP, down to the subnormals; else by a call of exp."""
+    """``1 / (1 + exp(-x))``: for float32 within 2.5 ULP, including subnormals; else with a call of exp."""
     one = _like(x, 1.0)
     negative = _like(x, -0.0) - Call("fabs", (x,), x.dtype)
     e = exp(negative, scales) if x.dtype == "float32" else Call("exp", (negative,), x.dtype)
@@ -93,7 +93,7 @@ def sigmoid(x: Expr, scales: bool = False) -> Expr:
 
 
 def erf(x: Expr) -> Expr:
-    """The error function: within 1 ULP; an odd polynomial near 0, ``1 - exp(log(erfc))`` further out."""
+    """The error function, within 1 ULP: an odd polynomial near 0, ``1 - exp(log(erfc))`` elsewhere."""
     magnitude = Call("fabs", (x,), x.dtype)
     near = x + x * _horner(x * x, polynomials.ERF)
     shifted, r = _reduce(_horner(Min(magnitude, _like(x, polynomials.ERF_ONE)), polynomials.LOG_ERFC))
@@ -104,16 +104,16 @@ def erf(x: Expr) -> Expr:
 
 
 def rsqrt(x: Expr) -> Expr:
-    """``1 / sqrt(x)``, of any float type, each step rounded."""
+    """``1 / sqrt(x)`` for any float type, each step rounded."""
     return Div(_like(x, 1.0), Call("sqrt", (x,), x.dtype))
 
 
 def _reduce(x: Expr, bias: int = 0) -> tuple[Expr, Expr]:
-    """The whole number n nearest to ``x / ln 2``, plus the rounder and ``bias``, and ``x - n ln 2``;
+    """``n + bias + _ROUNDER`` and ``x - n ln 2``, where n is the integer nearest to ``x / ln 2``, for
     ``|x|`` < 2**21.
 
-    n, or n + ``bias``, is in the lowest bits of the first's; the others, the rounder's, are 0 in the lowest
-    22 places and so are lost when an exponent is shifted into its own place (even after a halving).
+    ``n + bias`` is in the lowest bits of the first result. The rounder's bits are 0 in the lowest 22 places,
+    so that they are shifted out when an exponent is shifted into its position (even after a halving).
     """
     rounder = _like(x, _ROUNDER + bias)
     shifted = x * _like(x, polynomials.LOG2_E) + rounder
@@ -127,7 +127,7 @@ def _expm1_of_remainder(r: Expr) -> Expr:
 
 
 def _power_of_two(whole: Expr) -> Expr:
-    """2.0 to the whole number in the lowest bits, if it is in -126 .. 127."""
+    """2.0 to the power of the integer in the lowest bits of ``whole``, which has to be in -126 .. 127."""
     return _float(_shift("shift_left", whole, _EXPONENT_BITS) + _int(whole, _ONE_BITS))
 
 
@@ -148,7 +148,7 @@ def _log_parts(x: Expr) -> tuple[Expr, Expr, Expr]:
 def _log_limits(x: Expr, finite: Expr) -> Expr:
     """``finite`` for positive finite ``x``; the limits of a logarithm elsewhere."""
     zero, infinity = _like(x, 0.0), _like(x, _INFINITY)
-    negative = Select(Less(x, zero), _like(x, float("nan")), x)  # and what is left, inf and NaN, as it is
+    negative = Select(Less(x, zero), _like(x, float("nan")), x)  # inf and NaN are unchanged
     limit = Select(Equal(x, zero), _like(x, -_INFINITY), negative)
     return Select(And(Less(zero, x), Less(x, infinity)), finite, limit)
 

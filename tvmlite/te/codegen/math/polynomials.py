@@ -1,8 +1,8 @@
-"""The numbers behind the float32 functions: minimax polynomials, lowest power first, and split constants.
+"""The coefficients of the float32 functions: minimax polynomials, lowest power first, and split constants.
 
 The polynomials were fitted with relative weights (Lawson's iteration, 40 digits) on the stated intervals;
 the stated error is that of the exact polynomial, relative to the function. A constant is split as
-``high + low`` so that ``high`` times a small whole number is exact in float32.
+``high + low`` so that ``high`` times a small integer is exact in float32.
 """
 
 EXP = (
@@ -49,10 +49,10 @@ LOG_ERFC = (
 """``log(1 - erf(x))`` for ``0.92 <= x <= 4``: erf to 1.6e-9."""
 
 ERF_SPLIT = 0.92
-"""Below this ERF is used, above it LOG_ERFC."""
+"""ERF is used below this magnitude, LOG_ERFC above it."""
 
 ERF_ONE = 4.0
-"""From here on erf is 1 in float32."""
+"""The magnitude from which on erf is 1 in float32."""
 
 LOG2_E = 1.4426950408889634
 LN2_HIGH, LN2_LOW = 0.693359375, -2.12194440054690581e-4

@@ -1,4 +1,4 @@
-"""Rounding to bytes without the C library, for machines where its functions are of many instructions."""
+"""Rounding to bytes without the C library, for targets where its functions take many instructions."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from tvmlite.te import expr as e
 from tvmlite.te.loop import ir
 
 ROUND_TO = "round_to"
-"""``round_to(x, zero)``: a float32 rounded to the nearest whole number, to the even one of two, and ``zero``,
-an int32, added; saturated to the bytes of the call's dtype; 0 for NaN."""
+"""``round_to(x, zero)``: the float32 ``x`` rounded to the nearest integer, ties to even, plus the int32
+``zero``, saturated to the call's dtype (int8 or uint8); 0 for NaN."""
 
 LARGEST_ZERO = 512
-"""Zero points up to here: what is rounded is limited to twice that first, which saturates all the same."""
+"""The largest zero point: ``x`` is first limited to twice this magnitude, where the result saturates."""
 
 
 def quantizing(function: ir.Function) -> ir.Function:
-    """``function`` whose floats become bytes by one operation; divisions by 1 go::
+    """Make each conversion of a rounded float to a byte one operation, and remove divisions by 1::
 
     int8(round(x / 1.0) + -128.0)    -->    round_to(x, -128)
     """
@@ -36,7 +36,7 @@ def _rule(node: Node) -> Node:
 
 
 def _rounded(value: e.Expr) -> tuple[e.Expr, e.Expr] | None:
-    """What is rounded, and the number that is added to it."""
+    """The operand that ``value`` rounds and the zero point that it adds; None for other forms."""
     match value:
         case e.Call("round", (x,), "float32"):
             return x, e.const(0, "int32")

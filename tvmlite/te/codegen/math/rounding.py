@@ -1,4 +1,4 @@
-"""Constants as a dtype holds them."""
+"""Rounding of constants to float types."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from tvmlite.core import dtype as dtypes
 
 
 def rounded(value: float, dtype: str) -> float:
-    """``value`` as the float type ``dtype`` holds it, to nearest even."""
+    """``value`` rounded to the float type ``dtype``, to nearest, ties to even."""
     with np.errstate(over="ignore"):
         if dtype != "bfloat16":
             return float(np.array(value, dtypes.numpy_of(dtype)))

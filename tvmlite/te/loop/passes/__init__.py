@@ -1,6 +1,6 @@
-"""From structured loops to the legal form that code generators take: one pass a file, of its name.
+"""The passes from structured loops to the legal form that code generators take, each in a file of its name.
 
-``legalize`` (in ``pipeline``) runs them all. It is loaded when first used, so that one pass can be imported
+``legalize`` (in ``pipeline``) runs them all. It is imported on first use, so that one pass can be imported
 without the others.
 """
 

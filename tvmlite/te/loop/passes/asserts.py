@@ -1,4 +1,4 @@
-"""What a function checks as it runs: that it may use AMX's tiles, and the messages of its Asserts."""
+"""The run-time checks of a function: whether it may use AMX tiles, and the messages of its Asserts."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ REFUSED = "the system does not let this process use AMX's tiles; compile with -m
 
 
 def permit(function: ir.Function) -> ir.Function:
-    """A function that uses tiles begins by asking, and ends there if the answer is no::
+    """Let a function that uses tiles begin with an Assert that the system permits their use::
 
                                       -->    assert tile.permitted()
     tile.zero(0)                             tile.zero(0)
@@ -25,7 +25,7 @@ def permit(function: ir.Function) -> ir.Function:
 
 
 def asserts(function: ir.Function) -> ir.Function:
-    """``messages`` names every Assert's text once, after those it names already, in order."""
+    """Add the text of every Assert to the function's ``messages``, each once and in order."""
     found = dict.fromkeys(function.messages)
     found |= dict.fromkeys(s.message for s in statements(function.body) if isinstance(s, ir.Assert))
     messages = tuple(found)

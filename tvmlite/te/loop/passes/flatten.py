@@ -1,4 +1,4 @@
-"""Give every access one flat element index, and every local buffer one axis."""
+"""Flatten every access to one element index, and every local buffer to one axis."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from tvmlite.te.loop.walk import Renaming, with_body
 
 
 def flatten(function: ir.Function) -> ir.Function:
-    """``A[i, j]`` becomes ``A[i * n + j]``, an int64; a vector index linear in the lane stays a Ramp.
+    """Turn ``A[i, j]`` into ``A[i * n + j]``, an int64 index; a vector index linear in the lane stays a Ramp.
 
-    Parameters and constants keep their shape, local buffers and views become arrays of one axis as long as
-    their strides need. An access with one index to a buffer of several axes is flat already.
+    Parameters and constants keep their shape; local buffers and views get one axis of the length that
+    their strides require. An access with one index to a buffer of several axes is already flat.
     """
     return with_body(function, _Flatten(analyzer_of_function()).stmt(function.body))
 
@@ -36,7 +36,7 @@ class _Flatten(Renaming):
         return super().enter(head)
 
     def length(self, buffer: ir.Buffer) -> e.Expr:
-        """The elements ``buffer`` needs; for strides, one past the last, if there is one."""
+        """The number of elements that ``buffer`` spans; with strides, the last one's offset plus 1, or 0."""
         total: e.Expr = e.const(1, e.INDEX)
         if buffer.strides:
             for extent, stride in zip(buffer.shape, buffer.strides, strict=True):
@@ -48,7 +48,7 @@ class _Flatten(Renaming):
         return self.analyzer.simplify(total)
 
     def strides_of(self, buffer: ir.Buffer) -> tuple[e.Expr, ...]:
-        """In elements, an axis each: dense and row-major where the buffer does not say otherwise."""
+        """The strides in elements, one per axis: dense and row-major unless the buffer has its own."""
         if buffer.strides:
             return buffer.strides
         known = self.strides.get(buffer)
@@ -62,7 +62,7 @@ class _Flatten(Renaming):
         return known
 
     def index(self, buffer: ir.Buffer, indices: tuple[e.Expr, ...]) -> tuple[e.Expr, ...]:
-        """One int64 index; the same tuple if it is that already."""
+        """``indices`` as one flat int64 index; the same tuple if they already are."""
         if len(indices) == 1 and (len(buffer.shape) != 1 or not buffer.strides):
             return indices if indices[0].dtype == e.INDEX else (e.cast(e.INDEX, indices[0]),)
         total: e.Expr = e.const(0, e.INDEX)

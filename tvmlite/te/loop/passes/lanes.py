@@ -1,4 +1,4 @@
-"""One loop's body carried out for all its iterations at once, a lane each."""
+"""The vectorization of one loop: its body is executed for all iterations at once, one lane per iteration."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from tvmlite.te.loop.walk import loads
 
 
 class Serial(Exception):
-    """A statement cannot be carried out in lanes."""
+    """Raised where a statement cannot be vectorized."""
 
 
 class Lanes:
-    """Rewrites the body of the loop ``for var in range(begin, begin + lanes)``.
+    """Vectorizes the body of the loop ``for var in range(begin, begin + lanes)``.
 
-    Every statement is done in all lanes before the next: that is what "vectorize" permits. ``mask`` is the
-    condition, a vector, under which a lane is active; None when all are. A load that is the same in all
-    lanes stays scalar under a statement's mask, as that statement runs only when its first (or last) lane
-    is active; where that is not known, ``strict`` makes such loads masked vectors too.
+    Every statement is executed in all lanes before the next, as "vectorize" permits. ``mask`` is the
+    vector condition under which a lane is active; None if all are. A load that is the same in all lanes
+    stays scalar under a statement's mask, as the statement runs only if its first (or last) lane is
+    active; where that is not known, ``strict`` makes such loads masked vectors as well.
     """
 
     def __init__(self, analyzer: Analyzer, var: e.Var, begin: e.Expr, lanes: int) -> None:
@@ -35,7 +35,7 @@ class Lanes:
         self.strict = False
 
     def run(self, body: ir.Stmt) -> ir.Stmt:
-        """``body`` in all lanes, none of them masked; what cannot be vectorized stays a serial loop."""
+        """``body`` in all lanes, unmasked; statements that cannot be vectorized become serial loops."""
         return self.stmt(body, None)
 
     # -- statements
@@ -45,12 +45,12 @@ class Lanes:
         try:
             return self.in_lanes(stmt, mask)
         except Serial:
-            if self.whole:  # an outer statement has to be serial with this one
+            if self.whole:  # the enclosing Let or Allocate has to become serial as a whole
                 raise
             return self.serial(stmt)
 
     def serial(self, stmt: ir.Stmt) -> ir.Stmt:
-        """One lane after the other, those that are active."""
+        """``stmt`` as a serial loop over the lanes, guarded by the conditions around it."""
         if self.conditions:
             stmt = ir.If(e.all_of(self.conditions), stmt)
         var = e.Var(self.var.name, self.var.dtype)
@@ -58,7 +58,7 @@ class Lanes:
         return ir.For(var, self.begin, extent, substitute(stmt, {self.var: var}))
 
     def in_lanes(self, stmt: ir.Stmt, mask: e.Expr | None) -> ir.Stmt:
-        """``stmt`` in lanes; ``Serial`` is raised where it cannot be vectorized."""
+        """``stmt`` in lanes; ``Serial`` is raised if it cannot be vectorized."""
         match stmt:
             case ir.Store():
                 return self.store(stmt, mask)
@@ -73,7 +73,7 @@ class Lanes:
                 return extension("masks").statement(self, stmt, mask)
 
     def store(self, store: ir.Store, mask: e.Expr | None) -> ir.Stmt:
-        """A store in lanes; one whose index is the same in all lanes stays scalar, or raises ``Serial``."""
+        """A store in lanes; with the same indices in all lanes it stays scalar, or ``Serial`` is raised."""
         indices = tuple(self.expr(i, mask) for i in store.indices)
         value = self.expr(store.value, mask)
         if store.buffer in self.private:
@@ -94,21 +94,21 @@ class Lanes:
     # -- expressions
 
     def both(self, a: e.Expr, b: e.Expr | None) -> e.Expr:
-        """The conjunction of two masks, of which None is always true."""
+        """The conjunction of two masks; None stands for true."""
         if b is None:
             return a
         lanes = max(a.lanes, b.lanes)
         return self.analyzer.simplify(e.And(e.broadcast(a, lanes), e.broadcast(b, lanes)))
 
     def scalar(self, expr: e.Expr) -> e.Expr:
-        """An expression that has to be the same in all lanes."""
+        """``expr``, which has to be the same in all lanes, else ``Serial`` is raised."""
         result = self.expr(expr, None)
         if result.lanes > 1:
             raise Serial
         return result
 
     def expr(self, root: e.Expr, mask: e.Expr | None) -> e.Expr:
-        """``root`` in all lanes: a vector, or a scalar where the lane makes no difference."""
+        """``root`` in all lanes: a vector, or a scalar if it is the same in all of them."""
         memo = self.memo.setdefault((mask, self.strict), {})
         stack = [root]
         while stack:
@@ -127,7 +127,7 @@ class Lanes:
         return self.analyzer.simplify(memo[root])
 
     def node(self, node: e.Expr, parts: list[e.Expr], mask: e.Expr | None) -> e.Expr:
-        """``node`` in lanes over its children in lanes, ``parts``; scalar where all of these are."""
+        """``node`` in lanes, given its children in lanes, ``parts``; a scalar if all of these are."""
         if isinstance(node, ir.Load):
             return self.load(node, parts, mask)
         if node in self.vectors:
@@ -136,7 +136,7 @@ class Lanes:
             raise Serial
         if isinstance(node, e.Foreign) or (isinstance(node, e.Call) and node.name == "address_of"):
             if any(p.lanes > 1 for p in parts) or self.conditions:
-                raise Serial  # once a lane, and only in lanes that are active
+                raise Serial  # it has to be called once per active lane
         if all(p.lanes == 1 for p in parts):
             rest = iter(parts)
             return node.map_children(lambda _: next(rest))
@@ -144,7 +144,7 @@ class Lanes:
         return node.map_children(lambda _: next(wide))
 
     def load(self, load: ir.Load, parts: list[e.Expr], mask: e.Expr | None) -> e.Expr:
-        """A load in lanes; scalar where its indices are, unless ``strict`` has it masked."""
+        """A load in lanes; scalar if its indices are, unless ``strict`` requires a masked vector."""
         indices = parts[: len(load.indices)]
         own = parts[len(load.indices)] if load.predicate is not None else None
         if load.buffer in self.private:

@@ -1,5 +1,5 @@
-"""Statements in lanes of which some are idle: conditions become masks, names
-and local arrays get a value a lane."""
+"""Vectorization of statements under conditions, which become masks, and of Lets and local arrays, which get
+one value per lane."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tvmlite.te.loop.walk import buffers_written, loads
 
 
 def statement(rewriter: Lanes, stmt: ir.Stmt, mask: e.Expr | None) -> ir.Stmt:
-    """``stmt``, of a kind that ``Lanes`` does not know, in all lanes."""
+    """``stmt``, of a type that ``Lanes`` leaves to this module, in all lanes."""
     match stmt:
         case ir.If():
             return _branch(rewriter, stmt, mask)
@@ -25,7 +25,7 @@ def statement(rewriter: Lanes, stmt: ir.Stmt, mask: e.Expr | None) -> ir.Stmt:
             return _allocate(rewriter, stmt, mask)
         case ir.Evaluate(e.Call(name) as hint) if name in PREFETCHES:
             if any(one.buffer in rewriter.private for one in loads(hint)):
-                return ir.Seq(())  # the lanes' own copies are near
+                return ir.Seq(())  # private copies are in cache
             return substitute(stmt, {rewriter.var: rewriter.begin})
         case _:
             raise Serial
@@ -39,7 +39,7 @@ def _branch(rewriter: Lanes, branch: ir.If, mask: e.Expr | None) -> ir.Stmt:
         return ir.If(condition, then, otherwise)
     read = {one.buffer for one in loads(condition)}
     if read and (branch.otherwise is not None or read & buffers_written(branch.then)):
-        raise Serial  # the condition could change on the way
+        raise Serial  # a store in the body could change the condition
     then = _masked(rewriter, branch.condition, condition, branch.then, mask)
     if branch.otherwise is None:
         return then
@@ -50,7 +50,7 @@ def _branch(rewriter: Lanes, branch: ir.If, mask: e.Expr | None) -> ir.Stmt:
 
 
 def _masked(rewriter: Lanes, scalar: e.Expr, vector: e.Expr, body: ir.Stmt, mask: e.Expr | None) -> ir.Stmt:
-    """``body`` in the lanes where the condition, given for one lane and for all, holds."""
+    """``body`` in the lanes where the condition holds, given for one lane and for all (``vector``)."""
     if isinstance(vector, e.Const):
         return rewriter.stmt(body, mask) if vector.value else ir.Seq(())
     deciding = _deciding_lane(rewriter, vector)
@@ -70,7 +70,7 @@ def _masked(rewriter: Lanes, scalar: e.Expr, vector: e.Expr, body: ir.Stmt, mask
 
 
 def _deciding_lane(rewriter: Lanes, condition: e.Expr) -> int | None:
-    """The lane that is active whenever any is, if the condition is monotone in the lane."""
+    """The first or last lane, if ``condition`` is monotone so that it is active whenever any lane is."""
     match condition:
         case e.And(a, b):
             first, second = _deciding_lane(rewriter, a), _deciding_lane(rewriter, b)
@@ -86,7 +86,7 @@ def _deciding_lane(rewriter: Lanes, condition: e.Expr) -> int | None:
 
 
 def _let(rewriter: Lanes, let: ir.Let, mask: e.Expr | None) -> ir.Stmt:
-    """A binding in lanes: its variable becomes a vector where its value does."""
+    """A Let in lanes: its variable becomes a vector if its value does."""
     value = rewriter.expr(let.value, mask)
     var = let.var
     if value.lanes > 1:
@@ -96,7 +96,7 @@ def _let(rewriter: Lanes, let: ir.Let, mask: e.Expr | None) -> ir.Stmt:
 
 
 def _together(rewriter: Lanes, body: ir.Stmt, mask: e.Expr | None) -> ir.Stmt:
-    """``body``, all of it in lanes or none; what a name just bound stood for before is forgotten."""
+    """``body`` entirely in lanes, else ``Serial``; memoized values of a rebound name are dropped."""
     rewriter.memo.clear()
     rewriter.whole += 1
     try:
@@ -106,7 +106,7 @@ def _together(rewriter: Lanes, body: ir.Stmt, mask: e.Expr | None) -> ir.Stmt:
 
 
 def _allocate(rewriter: Lanes, allocate: ir.Allocate, mask: e.Expr | None) -> ir.Stmt:
-    """Each lane has a copy of its own: elements of the lanes alternate, as if along a further axis."""
+    """Give each lane a private copy of the buffer, interleaved as if along a new innermost axis."""
     buffer = allocate.buffer
     if buffer.strides or any(mentions(x, tuple(rewriter.vectors)) for x in buffer.shape):  # type: ignore[arg-type]
         raise Serial
@@ -118,7 +118,7 @@ def _allocate(rewriter: Lanes, allocate: ir.Allocate, mask: e.Expr | None) -> ir
 
 
 def own_place(rewriter: Lanes, indices: tuple[e.Expr, ...]) -> tuple[e.Expr, ...]:
-    """Where the lanes' own copies of an element are: of one axis the index stays flat."""
+    """The indices of all lanes' private copies of an element; a single index stays a flat one."""
     number = e.Ramp(e.const(0, e.INDEX), e.const(1, e.INDEX), rewriter.lanes)
     if len(indices) != 1:
         return (*indices, number)
@@ -132,7 +132,7 @@ def own_place(rewriter: Lanes, indices: tuple[e.Expr, ...]) -> tuple[e.Expr, ...
 
 
 def lazy(rewriter: Lanes, node: e.Call, mask: e.Expr | None) -> e.Expr:
-    """``if_then_else``: a scalar condition stays lazy, a vector one masks the loads of each side."""
+    """``if_then_else``: a scalar condition stays lazy, a vector condition masks the loads of each side."""
     condition = rewriter.expr(node.args[0], mask)
     if isinstance(condition, e.Const):
         return rewriter.expr(node.args[1 if condition.value else 2], mask)

@@ -1,4 +1,4 @@
-"""Floats and ints of at most eight bits become bytes, their conversions integer arithmetic."""
+"""Store narrow floats and ints as bytes, and compute their conversions with integer arithmetic."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from tvmlite.te.expr.minifloat import STORED
 from tvmlite.te.loop import ir
 
 _MOVES = ("if_then_else", "likely")
-"""Intrinsics that hand on what they are given."""
+"""Intrinsics that return one of their arguments unchanged."""
 
 _OF_A_WIDTH = ("popcount", "clz")
 
 
 def narrow(function: ir.Function) -> ir.Function:
-    """Buffers of a narrow dtype hold bytes, decoded to be computed with and encoded again::
+    """Replace buffers of a narrow dtype by buffers of bytes, decoded for arithmetic and encoded for stores::
 
         B[i] = float8_e4m3fn(A[i])    -->    B[i] = uint8(... reinterpret(A[i], "uint32") ...)
 
-    What is only moved is moved as bytes. A parameter says in ``holds`` what it is to the caller.
+    Values that are only copied are copied as bytes. ``holds`` of a parameter is the dtype the caller passes.
     """
     nodes = list(postorder(function))
     if not any(map(_is_narrow, (*nodes, *function.params))):
@@ -51,7 +51,7 @@ def _is_narrow(node: Node) -> bool:
 
 
 class _Narrow:
-    """``made`` has what each node became: of a narrow value, the byte that holds it."""
+    """``made`` maps each node to its replacement; that of a narrow value is the byte that encodes it."""
 
     def __init__(self) -> None:
         self.made: dict[Node, Any] = {}
@@ -59,7 +59,7 @@ class _Narrow:
         self._decoded: dict[e.Expr, e.Expr] = {}
 
     def buffer(self, buffer: ir.Buffer) -> ir.Buffer:
-        """The buffer of bytes in place of one of a narrow dtype."""
+        """The buffer of bytes that replaces one of a narrow dtype; others are returned unchanged."""
         if not dtypes.is_narrow(buffer.dtype):
             return buffer
         if buffer not in self._buffers:
@@ -97,7 +97,7 @@ class _Narrow:
         return new
 
     def _variable(self, var: e.Var) -> e.Var:
-        """The byte in place of a variable; the same one wherever it is used."""
+        """The variable of a byte that replaces ``var``, the same one for all uses."""
         if not isinstance(self.made.get(var), e.Var) or dtypes.is_narrow(self.made[var].dtype):
             self.made[var] = e.Var(var.name, STORED, var.lanes)
         return self.made[var]
@@ -143,7 +143,7 @@ class _Narrow:
         return minifloat.encode(made, node.dtype)
 
     def _work(self, node: e.Expr) -> e.Expr:
-        """What ``node`` became, as a value to compute with."""
+        """The replacement of ``node``, decoded if it is narrow."""
         if not dtypes.is_narrow(node.dtype):
             return self.made[node]
         if node not in self._decoded:

@@ -1,4 +1,4 @@
-"""Leave one level of parallel loops, and no parallel loop of at most one iteration."""
+"""Keep one level of parallel loops, and no parallel loop of at most one iteration."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tvmlite.te.loop.walk import Informed, with_body
 
 
 def parallel(function: ir.Function) -> ir.Function:
-    """A parallel loop inside another, or with an extent of at most 1, becomes serial."""
+    """Make a parallel loop serial if it is inside another or its extent is at most 1."""
     return with_body(function, _Parallel(analyzer_of_function()).stmt(function.body))
 
 

@@ -1,4 +1,4 @@
-"""Take guards out of loops: hoisted, made loop bounds, or confined to a loop's first or last iterations."""
+"""Remove guards from loops: hoist them, turn them into bounds, or split off the iterations that need them."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from tvmlite.te.loop.passes.simplify import analyzer_of_function
 from tvmlite.te.loop.walk import NOTHING, Informed, is_nothing, loads, with_body
 
 MOST_ADDED = 2000
-"""Stores (those of unrolled loops counted as often as they are written out) that splitting may add."""
+"""The most stores that splitting may add in one function, those in unrolled loops counted per iteration."""
 
 
 WHOLE_LANES = 8
-"""Multiples of so many lanes are a few vectors, none of which needs a mask."""
+"""Vectors of a multiple of this many lanes are split into a few vectors without masks."""
 
 
 def partition(function: ir.Function, whole_lanes: int = WHOLE_LANES) -> ir.Function:
-    """Three rewrites of conditions of the form ``a < b`` that are linear in a loop's variable::
+    """Apply three rewrites to conditions of the form ``a < b`` that are linear in a loop's variable::
 
         for i in range(0, n):              if p < m:
             if p < m: f(i)         ->          for i in range(0, n): f(i)
@@ -34,29 +34,29 @@ def partition(function: ir.Function, whole_lanes: int = WHOLE_LANES) -> ir.Funct
                 if i * 16 + j < n: ->      for i in range(n // 16, (n + 15) // 16):
                     f(i * 16 + j)              for j in range(0, n - i * 16): f(i * 16 + j)
 
-    No loop is split for a guard on data that is asked for ahead (``only_prefetches``).
-    A parallel loop is not split: a condition inside distinguishes its full iterations. So it is in any
-    loop for a guard that is not linear in the variable, but in ``i % m``, say, of a fused loop. Vectorised
-    and unrolled loops get new bounds only if they stay of constant extent; vectors that are neither of a
-    power of two nor of a multiple of ``whole_lanes`` keep their masks.
+    No loop is split for a guard on prefetches (``only_prefetches``).
+    A parallel loop is not split: a condition inside it selects a body without guards for full iterations.
+    The same is done in any loop for a guard that is not linear in the variable, such as one on ``i % m`` in
+    a fused loop. Vectorised and unrolled loops get new bounds only if their extent stays constant; vectors
+    keep their masks unless their lanes are a power of two or a multiple of ``whole_lanes``.
     """
     return with_body(function, _Partition(analyzer_of_function(), whole_lanes).stmt(function.body))
 
 
 @dataclass(frozen=True)
 class _Term:
-    """``factor * var + rest > 0`` is what a condition asks of a loop's variable; with ``factor`` 0, it is not
-    linear, and ``rest`` mentions the variable."""
+    """A condition ``factor * var + rest > 0`` on a loop's variable. If ``factor`` is 0, it is not linear, and
+    ``rest`` mentions the variable."""
 
     factor: int
     rest: e.Expr
 
     def begin(self) -> e.Expr:
-        """The first iteration it holds for, all later ones included (``factor`` > 0)."""
+        """The first iteration for which it holds, as it does for all later ones (``factor`` > 0)."""
         return (0 - self.rest) // self.factor + 1
 
     def end(self) -> e.Expr:
-        """The first iteration it fails for, all later ones included (``factor`` < 0)."""
+        """The first iteration for which it fails, as it does for all later ones (``factor`` < 0)."""
         return (self.rest + (-self.factor - 1)) // -self.factor
 
 
@@ -75,7 +75,7 @@ class _Partition(Informed):
         return self.whole(loop, terms) if pieces is None else pieces
 
     def whole(self, loop: ir.For, terms: list[_Term]) -> ir.Stmt:
-        """``loop`` unsplit, conditions that fill its body taken out; ``terms`` are of its guards."""
+        """``loop`` unsplit; a guard around its whole body is hoisted or made a bound."""
         with self.analyzer.scope():
             self.analyzer.bind(loop.var, loop.min, loop.extent)
             body = self.stmt(self.distinguished(loop, terms))
@@ -99,7 +99,7 @@ class _Partition(Informed):
         return ir.If(e.all_of(outside), result) if outside else result
 
     def shortened(self, loop: ir.For, condition: e.Expr) -> ir.For | None:
-        """``loop`` over just those iterations that ``condition`` holds for, if it can be said so."""
+        """``loop`` restricted to the iterations for which ``condition`` holds; None if that is no range."""
         if loads(condition) or not isinstance(condition, e.Less) or not self.analyzer.is_index(condition.a):
             return None
         found = self.analyzer.linear(condition.b - condition.a, loop.var)
@@ -118,7 +118,7 @@ class _Partition(Informed):
                 return None
             lanes = int(extent.value)
             if loop.kind == ir.VECTORIZE and lanes.bit_count() > 1 and lanes % self.whole_lanes:
-                return None  # a masked vector does better than odd lanes
+                return None  # a masked vector is faster than an odd number of lanes
         return replace(loop, min=begin, extent=extent)
 
     def branch(self, branch: ir.If) -> ir.Stmt:
@@ -137,8 +137,8 @@ class _Partition(Informed):
     # -- splitting
 
     def split(self, loop: ir.For, terms: list[_Term]) -> ir.Stmt | None:
-        """``loop`` as iterations that need no guard and iterations that do, or None if there is nothing to
-        gain."""
+        """``loop`` split into iterations with and without the guards of ``terms``; None if that gains nothing
+        or adds too much code."""
         if not terms:
             return None
         simplify, prove = self.analyzer.simplify, self.analyzer.prove
@@ -167,8 +167,8 @@ class _Partition(Informed):
         )
 
     def distinguished(self, loop: ir.For, terms: list[_Term]) -> ir.Stmt:
-        """The body of ``loop``, twice if a condition on its variable that is not linear in it, such as one
-        on a part of a fused loop's variable, distinguishes iterations that need no guards."""
+        """The body of ``loop``, duplicated under an If where a condition that is not linear in its variable,
+        such as one on ``i % m`` of a fused loop, selects iterations that need no guards."""
         wanted: dict[str, e.Expr] = {}
         for term in terms:
             if term.factor == 0:
@@ -189,8 +189,8 @@ class _Partition(Informed):
         var = e.Var(loop.var.name, loop.var.dtype)
         body = substitute(loop.body, {loop.var: var})
         piece = replace(loop, var=var, min=begin, extent=extent, body=body)
-        # of several guards one may hold further than the others: the piece behind those has iterations
-        # without it
+        # with several guards, one may hold for more iterations than the others: the piece after the full
+        # iterations can then be split again
         known = isinstance(begin, e.Const) and isinstance(extent, e.Const)
         terms = self.terms_of(piece)
         return (self.split(piece, terms) if known else None) or self.whole(piece, terms)
@@ -211,7 +211,7 @@ class _Partition(Informed):
         return replace(loop, body=ir.If(full, then, None if is_nothing(otherwise) else otherwise))
 
     def terms_of(self, loop: ir.For) -> list[_Term]:
-        """What the guards in ``loop`` ask of its variable."""
+        """The conditions on the variable of ``loop`` in its guards."""
         if loop.var not in self.asked_of(loop.body):
             return []
         with self.analyzer.scope():
@@ -219,10 +219,10 @@ class _Partition(Informed):
             return self.terms(loop.body, loop, [])
 
     def terms(self, stmt: ir.Stmt, loop: ir.For, inner: list[e.Var], fills: bool = True) -> list[_Term]:
-        """What the guards inside ``loop`` ask of its variable to hold in all iterations of the ``inner``
-        loops.
+        """The conditions on the variable of ``loop`` under which the guards in ``stmt`` hold in all
+        iterations of the ``inner`` loops.
 
-        A guard that ``fills`` the body and speaks of no inner loop is left out: it will become a bound.
+        A guard that ``fills`` the body and mentions no inner loop is left out, as it will become a bound.
         """
         if not self.asked_of(stmt):
             return []
@@ -245,8 +245,8 @@ class _Partition(Informed):
         return []
 
     def asked_of(self, stmt: ir.Stmt) -> frozenset[e.Expr]:
-        """What the guards in ``stmt`` that are worth iterations of their own are made of, and where loops in
-        it begin, as a variable of one iteration stands for that: what is not among it is asked nothing."""
+        """The subexpressions of guards in ``stmt`` that justify splitting, and of the minima of loops around
+        them, to which variables of loops of one iteration are equal. Other variables have no conditions."""
         known = self._asked_of.get(stmt)
         if known is None:
             parts = [self.asked_of(one) for one in stmt.children() if isinstance(one, ir.Stmt)]
@@ -276,11 +276,11 @@ class _Partition(Informed):
 
 
 def only_prefetches(stmt: ir.Stmt) -> bool:
-    """Whether all that ``stmt`` does is to ask for data.
+    """Whether ``stmt`` consists of prefetches only.
 
-    A guard on that costs a comparison where it stands. A loop nest written out once with it and once without
-    is twice the code; and in the one without LLVM gave each of a tile's scalars an address of its own, more
-    than there are registers: a 3x3 convolution of 56x56 pixels and 256 channels took a third longer.
+    Their guard costs one comparison. Splitting a loop nest for it doubles the code, and in the copy without
+    the guard LLVM computed a separate address for each scalar of a tile, more than there are registers:
+    a 3x3 convolution of 56x56 pixels and 256 channels took a third longer.
     """
     if isinstance(stmt, ir.Evaluate):
         return isinstance(stmt.value, e.Call) and stmt.value.name in PREFETCHES
@@ -289,14 +289,14 @@ def only_prefetches(stmt: ir.Stmt) -> bool:
 
 
 def conjunction(condition: e.Expr) -> list[e.Expr]:
-    """The conditions whose conjunction ``condition`` is."""
+    """The operands of the conjunction ``condition``."""
     if isinstance(condition, e.And):
         return [*conjunction(condition.a), *conjunction(condition.b)]
     return [condition]
 
 
 def weight(stmt: ir.Stmt) -> int:
-    """The statements ``stmt`` has once unrolled loops are written out."""
+    """The number of innermost statements in ``stmt``, those in unrolled loops counted per iteration."""
     if isinstance(stmt, ir.For):
         iterations = (
             int(stmt.extent.value) if isinstance(stmt.extent, e.Const) and stmt.kind == ir.UNROLL else 1

@@ -1,4 +1,4 @@
-"""The pipeline from structured loops to the legal form that code generators take."""
+"""The pass pipeline from structured loops to the legal form that code generators take."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ from tvmlite.te.loop.verify import verify
 
 
 def legalize(function: ir.Function, target: str | Target) -> ir.Function:
-    """``function``, in structured form, in the legal form for ``target``; see ``loop.ir``.
+    """Legalise ``function``, which is in structured form, for ``target``; see ``loop.ir``.
 
-    Narrow dtypes become bytes before all else, so that nothing after knows of them. Indices are made flat
-    first of the rest, while they are scalars: only as a whole do the quotients and remainders of fused loops
-    cancel; where some are left, the loops come apart. Guards leave the loops before vectors are made, so that
-    full tiles have no masks. Storage is decided before loops are unrolled, so that this is done once a loop
-    and not once an iteration; the last simplification folds what unrolling made constant. Where a target has
-    no vectors, loops stay loops (``rolled``), and large buffers are never on the stack.
+    Narrow dtypes become bytes first, so that no other pass has to handle them. Indices are flattened early,
+    while they are scalars: quotients and remainders of fused loops cancel only in a flat index; where some
+    remain, ``unfuse`` splits the loop. Guards are removed before loops are vectorized, so that full tiles
+    have no masks. Storage is decided before loops are unrolled, so that this is done once per loop and not
+    once per iteration; the last simplification folds what unrolling made constant. On targets without
+    vectors, loops stay loops (``rolled``), and only small buffers are on the stack.
     """
     target = Target.parse(target)
     lanes = target.lanes("float32")
@@ -39,7 +39,7 @@ def legalize(function: ir.Function, target: str | Target) -> ir.Function:
     in_lanes = update_wrapper(partial(vectorize, lanes=lanes), vectorize)
     registers = target.vector_registers * target.vector_bits // 8
     written_out = update_wrapper(partial(unroll, registers=registers), unroll)
-    # C has no masked vectors: a few short ones do instead
+    # C has no masked vectors; a few short vectors replace them
     in_parts = update_wrapper(
         partial(partition, whole_lanes=1 if target.kind == "c" else WHOLE_LANES), partition
     )

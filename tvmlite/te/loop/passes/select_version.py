@@ -1,4 +1,4 @@
-"""Choose, where statements have a form for particular machines, the one for the target."""
+"""Select the version for the target of statements that have a special one for some processors."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 
 
 def select_version(function: ir.Function, target: Target) -> ir.Function:
-    """``Choice`` becomes its special statement on an LLVM target that has what it needs, else its portable
-    one; for C it stays if it has a form there, as only the C compiler knows the machine. Where there are no
-    vectors, calls of C functions that the source defines (``c_functions``) are taken for what they do::
+    """Replace a ``Choice`` by its special statement on an LLVM target with the features it needs, else by its
+    portable one. For C it stays if its intrinsics have C forms, as only the C compiler knows the processor;
+    on scalar targets the special one is taken if the C source defines its functions (``c_functions``)::
 
     if target has avx512vnni:      -->    C[0:16] = vpdpbusd(C[0:16], ...)
         C[0:16] = vpdpbusd(...)
@@ -45,5 +45,5 @@ class _Choose(Walker):
 
 
 def _intrinsics(stmt: ir.Stmt) -> list[str]:
-    """The names of the LLVM intrinsics that ``stmt`` calls."""
+    """The names of the intrinsics and C functions that ``stmt`` calls."""
     return [n.name for n in postorder(stmt) if isinstance(n, e.Foreign) and n.kind != "bits"]

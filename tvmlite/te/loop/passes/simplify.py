@@ -1,4 +1,4 @@
-"""Simplify all expressions by what follows from loops and conditions, and drop what has no effect."""
+"""Simplify all expressions using loop ranges and conditions, and remove statements without effect."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from tvmlite.te.loop.walk import NOTHING, Renaming, is_nothing, loads, with_body
 
 
 def simplify(function: ir.Function) -> ir.Function:
-    """Index arithmetic in canonical form, guards that always hold gone, loops of one iteration unrolled; a
-    guard that fills a loop and does not depend on it stands outside, neighbours under one guard stand
-    together."""
+    """Put index arithmetic into canonical form, remove guards that always hold, and unroll loops of one
+    iteration. A guard that is a loop's whole body and does not depend on its variable is hoisted out, and
+    adjacent statements under the same guard are merged."""
     analyzer = analyzer_of_function(function.workspace is not None)
     body = _Simplify(analyzer).stmt(function.body)
     workspace = function.workspace
@@ -25,11 +25,11 @@ def simplify(function: ir.Function) -> ir.Function:
 
 
 _simple: WeakSet[ir.Function] = WeakSet()
-"""What ``simplify_once`` gave."""
+"""The results of ``simplify_once``."""
 
 
 def simplify_once(function: ir.Function) -> ir.Function:
-    """``simplify``, which changes nothing that it gave: lowering ends and legalising begins with this."""
+    """``simplify``, skipped for its own results: lowering ends and legalising begins with this pass."""
     if function not in _simple:
         function = simplify(function)
         _simple.add(function)
@@ -37,13 +37,13 @@ def simplify_once(function: ir.Function) -> ir.Function:
 
 
 def take_as_simple(function: ir.Function) -> ir.Function:
-    """``function``, a copy of what ``simplify_once`` gave, as its own."""
+    """Mark ``function``, a copy of a result of ``simplify_once``, as simplified."""
     _simple.add(function)
     return function
 
 
 def analyzer_of_function(threads: bool = False) -> Analyzer:
-    """What is known at the start of every function: of threads, which matter where there is a workspace."""
+    """An analyzer for a function; with ``threads`` it knows the ranges of ``THREADS`` and ``THREAD``."""
     analyzer = Analyzer()
     if not threads:
         return analyzer
@@ -54,8 +54,8 @@ def analyzer_of_function(threads: bool = False) -> Analyzer:
 
 
 class _Simplify(Renaming):
-    """Values of Lets that are index arithmetic, and of variables of loops of one iteration, are put in by the
-    analyzer, which knows them to be exact."""
+    """The pass. The analyzer substitutes exact values: of Lets of index arithmetic, and of the variables of
+    loops of one iteration."""
 
     def expr(self, expr: e.Expr) -> e.Expr:
         return self.analyzer.simplify(super().expr(expr))
@@ -74,13 +74,13 @@ class _Simplify(Renaming):
         return super().enter(head)
 
     def _allocate(self, head: ir.Allocate) -> ir.Allocate:
-        """A buffer whose extents have a simpler form is another buffer."""
+        """Replace a buffer whose extents or strides simplify by a new one with the simplified shape."""
         buffer = head.buffer
         shape = tuple(map(self.analyzer.simplify, buffer.shape))
         strides = tuple(map(self.analyzer.simplify, buffer.strides))
         every = zip((*shape, *strides), (*buffer.shape, *buffer.strides), strict=True)
         if all(a is b for a, b in every):
-            self.renamed.pop(buffer, None)  # it may exist in another branch, with a simpler form there
+            self.renamed.pop(buffer, None)  # it may be allocated in another branch, where it simplified
             return head
         self.renamed[buffer] = replace(buffer, shape=shape, strides=strides)
         return replace(head, buffer=self.renamed[buffer])
@@ -118,7 +118,7 @@ class _Simplify(Renaming):
                 return NOTHING
             condition, then, otherwise = self.analyzer.simplify(e.Not(condition)), otherwise, None
         if otherwise is None and isinstance(then, ir.If) and then.otherwise is None:
-            if not loads(then.condition):  # which may not be safe to evaluate
+            if not loads(then.condition):  # a load may be safe only where the outer condition holds
                 condition, then = self.analyzer.simplify(e.And(condition, then.condition)), then.then
         if condition is branch.condition and then is branch.then and otherwise is branch.otherwise:
             return branch
@@ -164,12 +164,12 @@ class _Simplify(Renaming):
 
 
 def _is_guard(stmt: ir.Stmt) -> TypeGuard[ir.If]:
-    """Whether ``stmt`` is an ``If`` without else whose condition is the same before and after any store."""
+    """Whether ``stmt`` is an ``If`` without else whose condition no store can change."""
     return isinstance(stmt, ir.If) and stmt.otherwise is None and not loads(stmt.condition)
 
 
 def _neighbours_joined(seq: ir.Seq) -> ir.Stmt:
-    """``seq`` with guards of one condition that follow each other as one guard."""
+    """``seq`` with adjacent guards of the same condition merged."""
     joined: list[ir.Stmt] = []
     for one in seq.body:
         last = joined[-1] if joined else None

@@ -1,4 +1,4 @@
-"""Decide where local buffers live: small ones on the stack, the others in the workspace."""
+"""Decide the storage of local buffers: small ones on the stack, the others in the workspace."""
 
 from __future__ import annotations
 
@@ -16,27 +16,27 @@ from tvmlite.te.loop.passes.simplify import analyzer_of_function
 from tvmlite.te.loop.walk import Renaming
 
 STACK_BYTES = 16 << 10
-"""The largest buffer on the stack of the calling thread."""
+"""The most bytes of one buffer on the stack of the calling thread."""
 
 SMALL_STACK_BYTES = 64
-"""The largest buffer on the stack of a machine without a system, which may have two kilobytes of it."""
+"""The most bytes of one buffer on the stack of a machine without an operating system, which may have 2 kB."""
 
 THREAD_STACK_BYTES = 64 << 10
-"""The largest buffer on the stack inside a parallel loop, where it is each thread's own."""
+"""The most bytes of one buffer on the stack inside a parallel loop, where each thread has its own stack."""
 
 
 def storage(
     function: ir.Function, alignment: int = WORKSPACE_ALIGNMENT, stack: int = STACK_BYTES
 ) -> ir.Function:
-    """Every Allocate that is too large for the stack, or not of constant size, becomes a View.
+    """Turn every Allocate that is too large for the stack, or not of constant size, into a View.
 
-    The function's ``workspace`` grows by what is needed. Buffers inside a parallel loop get one place a
-    thread. The size of a buffer may depend on sizes and scalars, and on loop variables only as far as a
-    greatest value over them can be found: else a ScheduleError names the buffer. A function that asks for the
-    number of threads has a workspace, if of no bytes: the number is passed with it.
+    The function's ``workspace`` grows by the bytes needed. A buffer inside a parallel loop gets one slot per
+    thread. The size of a buffer may depend on sizes and scalars; if it depends on loop variables, an upper
+    bound over them is used, and a ScheduleError names the buffer if there is none. A function that reads
+    ``THREADS`` has a workspace, possibly of 0 bytes, as the number of threads is passed with it.
 
-    Places in the workspace are multiples of ``alignment``. A buffer of more than ``stack`` bytes is too large
-    for the stack, or ``THREAD_STACK_BYTES`` in a parallel loop.
+    Offsets in the workspace are multiples of ``alignment``. A buffer is too large for the stack if it has
+    more than ``stack`` bytes, or more than ``THREAD_STACK_BYTES`` inside a parallel loop.
     """
     body, workspace = function.body, function.workspace
     if any(isinstance(node, ir.Allocate) for node in reachable(body)):
@@ -70,14 +70,14 @@ class _Storage(Renaming):
             self.renamed.pop(head.buffer, None)
             return [head]
         known = self.places.get((head.buffer, self.parallel))
-        if known is None or known[0] is not size:  # a buffer that exists twice, not at once, has one place
+        if known is None or known[0] is not size:  # two disjoint lifetimes share one slot
             view = ir.View(replace(head.buffer, scope="view"), self.place(size), ir.Seq(()))
             known = self.places[(head.buffer, self.parallel)] = (size, view)
         self.renamed[head.buffer] = known[1].buffer
         return [known[1]]
 
     def bytes(self, buffer: ir.Buffer) -> e.Expr:
-        """The size of ``buffer``, an upper bound free of loop variables."""
+        """An upper bound on the bytes of ``buffer`` that does not depend on loop variables."""
         total: e.Expr = e.const(dtypes.bytes_of(buffer.dtype), e.INDEX)
         for extent in buffer.shape:
             total = total * extent
@@ -93,7 +93,7 @@ class _Storage(Renaming):
         return total
 
     def place(self, size: e.Expr) -> e.Expr:
-        """Reserve ``size`` bytes, for each thread inside a parallel loop; the offset of ours."""
+        """Reserve ``size`` bytes, per thread inside a parallel loop; returns the current thread's offset."""
         align = self.alignment
         slot = self.analyzer.simplify((size + (align - 1)) // align * align)
         begin = self.workspace if self.workspace is not None else e.const(0, e.INDEX)

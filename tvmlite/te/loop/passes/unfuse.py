@@ -1,4 +1,4 @@
-"""Count where loops would divide: a fused loop becomes, inside the kernel, the loops it was fused from."""
+"""Split a fused loop into the loops it was fused from, so that its body has no divisions."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ _DIVISIONS = (e.FloorDiv, e.FloorMod)
 
 
 def unfuse(function: ir.Function) -> ir.Function:
-    """A serial loop whose variable is divided by what divides its extent is two, in the same order::
+    """Split a serial loop in two, in the same order, if its variable is divided by a divisor of its extent::
 
         for f in range(0, 24):                     for f in range(0, 6):
             B[f // 4] += A[f] * W[f % 4]   -->         for f.inner in range(0, 4):
                                                            B[f] += A[f * 4 + f.inner] * W[f.inner]
 
-    and so on, where it is divided by several numbers. A parallel loop is left alone: it is to be cut
-    anywhere, and divides once an iteration of all that is inside.
+    and repeatedly, if it is divided by several numbers. A parallel loop is left alone: threads may divide it
+    anywhere, and it divides only once per iteration, which contains the rest of the nest.
     """
     if not any(isinstance(node, _DIVISIONS) for node in reachable(function.body)):
         return function
@@ -38,7 +38,7 @@ class _Unfuse(Informed):
         return super().loop(loop)
 
     def parts(self, loop: ir.For) -> tuple[e.Expr, e.Expr] | None:
-        """The iterations of the two loops that ``loop`` becomes, or None."""
+        """The extents of the outer and the inner loop that ``loop`` is split into, or None."""
         simplify, iterations = self.analyzer.simplify, loop.extent
         for inner in _divisors(loop):
             outer = simplify(e.FloorDiv(iterations, inner))
@@ -49,7 +49,7 @@ class _Unfuse(Informed):
         return None
 
     def nest(self, loop: ir.For, outer: e.Expr, inner: e.Expr) -> ir.For:
-        """``loop`` as ``outer`` iterations around ``inner`` iterations."""
+        """``loop`` as a loop of extent ``outer`` around one of extent ``inner``."""
         slow = e.Var(loop.var.name, loop.var.dtype)
         fast = e.Var(f"{loop.var.name}.inner", loop.var.dtype)
         zero = e.const(0, loop.var.dtype)
@@ -61,14 +61,14 @@ class _Unfuse(Informed):
 
 
 class _Simpler(Informed):
-    """Puts expressions, which what replaces a variable made longer, into canonical form."""
+    """Simplifies expressions after the substitution of a variable."""
 
     def expr(self, expr: e.Expr) -> e.Expr:
         return self.analyzer.simplify(expr)
 
 
 def _divisors(loop: ir.For) -> list[e.Expr]:
-    """What the variable of ``loop`` is divided by, the greatest numbers first."""
+    """The divisors of the variable of ``loop`` in its body, the largest constants first."""
     found: dict[str, e.Expr] = {}
     inside = [node.var for node in postorder(loop.body) if isinstance(node, (ir.For, ir.Let))]
     for node in postorder(loop.body):

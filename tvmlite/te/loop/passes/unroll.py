@@ -1,4 +1,4 @@
-"""Write out the iterations of loops marked for it, or leave them loops."""
+"""Unroll the loops marked for it, and short loops over arrays that fit in registers."""
 
 from __future__ import annotations
 
@@ -14,40 +14,40 @@ from tvmlite.te.loop import ir
 from tvmlite.te.loop.walk import Walker, expressions, loads, statements, with_body
 
 MOST_STATEMENTS = 1 << 14
-"""A loop whose unrolled body would have more statements than this stays a loop: compiling takes a minute.
-``lowering.unrolling`` warns who unrolled it."""
+"""A loop with more statements once unrolled stays a loop, as compiling them would take a minute.
+``lowering.unrolling`` warns the user who unrolled it."""
 
 MOST_VECTORS = 64
-"""A loop through an array in registers that would store more vectors than this stays a loop."""
+"""A loop over an array in registers that would have more stores than this once unrolled stays a loop."""
 
 SHORT = 4
-"""Turns of a loop that stores scalars: of more, vectors can be made."""
+"""The most iterations of such a loop if it stores scalars: LLVM can vectorize longer ones."""
 
 
 def unroll(function: ir.Function, registers: int = 0, write_out: bool = True) -> ir.Function:
-    """``For`` of kind unroll with a constant extent becomes its body once an iteration; others become serial.
+    """Unroll every ``For`` of kind unroll with a constant extent; those of other extents become serial.
 
-    In a loop annotated ``auto_unroll_max_step``, inner loops of constant extent are unrolled too, from the
-    innermost on, as long as they then have no more stores than it says::
+    In a loop annotated ``auto_unroll_max_step``, inner loops of constant extent are unrolled, too, from the
+    innermost outwards, as long as they then have at most that many stores::
 
         for i in range(0, n, auto_unroll_max_step=8):   -->    for i in range(0, n):
             for j in range(0, 2):                                  for j in range(0, 2):
                 for k in range(0, 8):                                  C[i, j, 0] = ...
                     C[i, j, k] = ...                                   C[i, j, 1] = ...
 
-    In one annotated ``unroll_explicit=False`` all stay loops, for the compiler that comes after us.
+    In a loop annotated ``unroll_explicit=False`` all become serial; LLVM or the C compiler may unroll them.
 
-    An array can be in registers, of which there are so many bytes, if it is read and written at places known
-    beforehand: short loops through one are written out as well.
+    The compiler can keep a local array in registers (``registers`` bytes in total) if all its indices are
+    constant: therefore short loops over an array of at most that size are unrolled as well.
 
-    Without ``write_out``, such loops stay, of kind unroll, for the compiler that comes after us to write out:
-    that is as quick, where it does, and short to read.
+    Without ``write_out``, these loops stay, as loops of kind unroll, for which the generated C has a pragma:
+    it is equally fast if the C compiler obeys, and shorter to read.
     """
     return with_body(function, _Unroll(registers, write_out).stmt(function.body))
 
 
 def rolled(function: ir.Function, kinds: Sequence[str] = (ir.VECTORIZE, ir.UNROLL)) -> ir.Function:
-    """Loops of these ``kinds``, that were to be vectors, written out or shared by threads, are serial ones::
+    """Turn loops of these ``kinds`` (vectorize, unroll or parallel) into serial ones::
 
     for i in vectorize(0, 4):    -->    for i in range(0, 4):
         C[i] = A[i]                         C[i] = A[i]
@@ -89,7 +89,7 @@ class _Unroll(Walker):
         return replace(loop, body=body, kind=ir.SERIAL)
 
     def size(self, stmt: ir.Stmt) -> int:
-        """The statements in ``stmt``, itself included; of each once, as loops outside have it, too."""
+        """The number of statements in ``stmt``, itself included; memoized, as all outer loops need it."""
         known = self._sizes.get(stmt)
         if known is None:
             inside = () if isinstance(stmt, ir.Store) else stmt.children()
@@ -98,7 +98,7 @@ class _Unroll(Walker):
         return known
 
     def is_small(self, loop: ir.For, body: ir.Stmt) -> bool:
-        """Whether ``loop``, not marked, is to be unrolled: it has no loop left inside, and few stores."""
+        """Whether ``auto_unroll_max_step`` unrolls ``loop``: it has no loop left inside, and few stores."""
         if not self.most_stores or loop.kind != ir.SERIAL or not isinstance(loop.extent, e.Const):
             return False
         inside = statements(body)
@@ -107,7 +107,7 @@ class _Unroll(Walker):
         return not loops and stores * int(loop.extent.value) <= self.most_stores
 
     def is_through_registers(self, loop: ir.For, body: ir.Stmt) -> bool:
-        """Whether ``loop`` is short, has no loop inside, and goes through an array that fits registers."""
+        """Whether ``loop`` is short, has no loop inside, and indexes an array that fits in registers."""
         if not self.registers or loop.kind != ir.SERIAL or not isinstance(loop.extent, e.Const):
             return False
         extent, inside = int(loop.extent.value), statements(body)
@@ -120,7 +120,7 @@ class _Unroll(Walker):
         return any(self.fits(a.buffer) and mentions(a.indices[0], (loop.var,)) for a in accesses)
 
     def fits(self, buffer: ir.Buffer) -> bool:
-        """Whether ``buffer`` is on the stack, and no larger than the registers."""
+        """Whether ``buffer`` is local, of constant size, and no larger than the registers."""
         if buffer.scope != "local" or len(buffer.shape) != 1:
             return False
         (length,) = buffer.shape

@@ -1,4 +1,4 @@
-"""Turn loops marked for it into statements on vectors: one lane an iteration."""
+"""Turn loops marked for it into statements on vectors, one lane per iteration."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from tvmlite.te.loop.passes.simplify import analyzer_of_function
 from tvmlite.te.loop.walk import Informed, statements, with_body
 
 MOST_LANES = 64
-"""A longer loop becomes a loop of vectors, and one vector for the rest."""
+"""A longer loop becomes a loop of vectors, and one vector for the remainder."""
 
 
 def vectorize(function: ir.Function, lanes: int = 16) -> ir.Function:
-    """``For`` of kind vectorize with a constant extent becomes statements on vectors.
+    """Turn every ``For`` of kind vectorize with a constant extent into statements on vectors.
 
-    Inner serial loops become loops of vectors, guards become predicates. What cannot be done in lanes (a
-    While, say, or a store to one place) stays a serial loop over them, as does a loop of symbolic extent or
-    one around another vectorised loop. More than ``MOST_LANES`` lanes are done ``lanes`` at a time.
+    Inner serial loops become loops of vectors, guards become predicates. Statements that have no vector form
+    (a While, a store of all lanes to one element) become serial loops over the lanes. A loop of symbolic
+    extent or around another vectorised loop becomes serial. Over ``MOST_LANES``, ``lanes`` run at a time.
     """
     return with_body(function, _Vectorize(analyzer_of_function(), lanes).stmt(function.body))
 
@@ -69,7 +69,7 @@ class _Vectorize(Informed):
 
 
 def _has_vectors(body: ir.Stmt) -> bool:
-    """Whether ``body`` is vectorised, or is to be, further in."""
+    """Whether ``body`` contains a loop to vectorize or a vector store."""
     return any(
         (isinstance(one, ir.For) and one.kind == ir.VECTORIZE)
         or (isinstance(one, ir.Store) and one.value.lanes > 1)

@@ -1,1 +1,1 @@
-"""What the LLVM generator can do beyond plain vectors of float32, ints and bools: loaded on first use."""
+"""Parts of the LLVM generator beyond contiguous vectors of float32, ints and bools, loaded on first use."""

@@ -1,4 +1,4 @@
-"""``if_then_else``, of which one side is evaluated: a jump, a choice of two cheap values, or masks."""
+"""Generation of ``if_then_else``, which evaluates one side: by a branch, a select, or masks."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tvmlite.te.loop.ir import Load
 
 
 def _reads(node: e.Call) -> Reads:
-    """What is read in the sides, which are no operands."""
+    """The buffers read in the two sides, which are not among the operands."""
     read: Reads = NOTHING
     for one in (one for side in node.args[1:] for one in postorder(side)):
         other = NOTHING if isinstance(one, e.Var) else emitter_of(one).reads(one)  # type: ignore[arg-type]
@@ -56,7 +56,7 @@ def _side(values: Expressions, expr: e.Expr, lanes: int) -> str:
 
 
 def _is_cheap(expr: e.Expr) -> bool:
-    """Whether evaluating in vain does no harm: no memory is read, no library called, not much done."""
+    """Whether ``expr`` may be evaluated speculatively: no memory reads, no library calls, few operations."""
     for count, node in enumerate(postorder(expr)):
         slow = isinstance(node, e.Call) and (node.name in LIBRARY or node.name == "if_then_else")
         if slow or isinstance(node, (Load, e.Foreign)) or count > 16:
@@ -65,7 +65,7 @@ def _is_cheap(expr: e.Expr) -> bool:
 
 
 def _is_padding(values: Expressions, a: e.Expr, b: e.Expr) -> bool:
-    """Whether ``a`` is a vector in memory, ``b`` a constant, and a masked load one instruction."""
+    """Whether ``a`` is a contiguous vector load, ``b`` a constant, and a masked load one instruction."""
     match a, b:
         case Load(predicate=None, indices=(e.Ramp(base, e.Const(1)),)), e.Const() | e.Broadcast(e.Const()):
             needed = "avx" if dtypes.bits(a.dtype) >= 32 else "avx512bw"
@@ -75,7 +75,7 @@ def _is_padding(values: Expressions, a: e.Expr, b: e.Expr) -> bool:
 
 
 def _padded(values: Expressions, node: e.Call, holds: str) -> str:
-    """The first side in all lanes or none: unlike a branch, that leaves the code around it in one piece."""
+    """The first side loaded in all lanes or none: unlike a branch, this does not split the basic block."""
     w, lanes, (_, a, b) = values.w, node.lanes, node.args
     then = _masked(values, a, w.splat("i1", holds, lanes), lanes, lanes, holds)
     other = b.value if isinstance(b, e.Broadcast) else b
@@ -86,7 +86,7 @@ def _padded(values: Expressions, node: e.Call, holds: str) -> str:
 
 
 def _uniform_part(values: Expressions, condition: e.Expr) -> str | None:
-    """The part of a conjunction that is the same in all lanes."""
+    """The i1 of the operands of a conjunction that are the same in all lanes; None if there are none."""
     match condition:
         case e.And(a, b):
             return _both(values, _uniform_part(values, a), _uniform_part(values, b))
@@ -97,14 +97,14 @@ def _uniform_part(values: Expressions, condition: e.Expr) -> str | None:
 
 
 def _both(values: Expressions, a: str | None, b: str | None) -> str | None:
-    """The i1 that both hold; None is true."""
+    """The conjunction of two i1s; None stands for true."""
     return values.w.emit(f"and i1 {a}, {b}") if a and b else a or b
 
 
 def _masked(
     values: Expressions, expr: e.Expr, condition: str, count: int, lanes: int, uniform: str | None = None
 ) -> str:
-    """``expr``, loaded in the lanes where ``condition`` holds alone: in none unless ``uniform`` does."""
+    """``expr`` with loads only in lanes where ``condition`` holds; in none if ``uniform`` is false."""
     outer, both = values.mask, condition
     if outer is not None:
         both = values.w.emit(f"and {vector('i1', count)} {outer.value}, {condition}")

@@ -1,4 +1,4 @@
-"""Conversions between dtypes as LLVM IR, with the meaning ``te.expr`` gives them."""
+"""Generation of conversions between dtypes, as ``te.expr`` defines them."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from tvmlite.te.extensions import extension
 
 
 def _rounded(values: Expressions, node: e.Cast) -> tuple[e.Expr, int, str] | None:
-    """What ``node`` rounds, by how much it is moved, and to which narrow int, where the conversion can round.
-    ``node`` may also be the int32 of such a number, which then need not be narrow in between."""
+    """The operand that ``node`` rounds, the number added to it and the narrow int dtype, if the conversion
+    can round. ``node`` may also cast that narrow int to int32, in which case it is never narrowed."""
     inner = node.value if node.dtype == "int32" and isinstance(node.value, e.Cast) else node
     found = rounded(inner) if values.w.module.family == "x86" else None
     return None if found is None else (*found, inner.dtype)
@@ -36,7 +36,7 @@ def _cast(values: Expressions, node: e.Cast) -> str:
 
 
 def convert(w: Writer, value: str, source: str, to: str, lanes: int) -> str:
-    """``value`` cast from dtype ``source`` to dtype ``to``; see te.expr for the meaning."""
+    """``value`` cast from dtype ``source`` to dtype ``to``, as ``te.expr`` defines it."""
     if source != to and to in HALVES:
         return extension("llvm.halves").convert(w, value, source, to, lanes)
     source = "float32" if source in HALVES and source != to else source
@@ -61,24 +61,24 @@ def convert(w: Writer, value: str, source: str, to: str, lanes: int) -> str:
 
 
 def _from_float(w: Writer, value: str, source: str, to: str, lanes: int) -> str:
-    """A float32 or float64 as an int, truncating and saturating, NaN to 0; as a bool: whether it is not 0."""
+    """A float32 or float64 as an int, truncated and saturated, NaN as 0; as a bool: whether it is not 0."""
     floats, wanted = register_type(source, lanes), register_type(to, lanes)
     if to == "bool":
         return w.emit(f"fcmp une {floats} {value}, {literal(0.0, source, lanes)}")
     kind = "fptoui" if dtypes.is_unsigned(to) else "fptosi"
-    if w.module.family != "x86":  # saturating as the hardware does
+    if w.module.family != "x86":  # the conversion instructions saturate
         name = f"llvm.{kind}.sat.{mangled(wanted)}.{mangled(floats)}"
         return w.call(name, wanted, [(floats, value)])
     return _saturated(w, value, source, to, lanes)
 
 
 def _nearest(w: Writer, value: str, moved: int, to: str, lanes: int) -> str:
-    """``round(value) + moved``, saturated to the narrow ``to``, as int32: whole numbers as limits may be
-    taken before rounding, which is then the conversion's own."""
+    """``round(value) + moved``, saturated to the narrow dtype ``to``, as int32. Integer limits may be applied
+    before rounding, which the conversion instruction then does."""
     floats, ints = (register_type(kind, lanes) for kind in ("float32", "int32"))
     low, high = (float(limit - moved) for limit in dtypes.limits(to))
     limited = _limited(w, value, "float32", (low, high), lanes)
-    if low + moved != 0:  # NaN is the lower limit by now
+    if low + moved != 0:  # NaN has become the lower limit
         ordered = w.emit(f"fcmp ord {floats} {value}, {value}")
         zero = literal(float(-moved), "float32", lanes)
         limited = w.emit(f"select {vector('i1', lanes)} {ordered}, {floats} {limited}, {floats} {zero}")
@@ -88,7 +88,7 @@ def _nearest(w: Writer, value: str, moved: int, to: str, lanes: int) -> str:
 
 
 def _limited(w: Writer, value: str, source: str, limits: tuple[float, float], lanes: int) -> str:
-    """``value`` between two limits; NaN is the lower one."""
+    """``value`` clamped to ``limits``; NaN becomes the lower one."""
     floats, mask = register_type(source, lanes), vector("i1", lanes)
     for relation, bound in zip(("ogt", "olt"), limits, strict=True):
         text = literal(bound, source, lanes)
@@ -98,16 +98,16 @@ def _limited(w: Writer, value: str, source: str, limits: tuple[float, float], la
 
 
 def _saturated(w: Writer, value: str, source: str, to: str, lanes: int) -> str:
-    """By clamping to the outermost floats of the range: ``llvm.fptosi.sat`` goes lane by lane on x86."""
+    """Convert by clamping to the outermost floats in range, as ``llvm.fptosi.sat`` is scalarized on x86."""
     floats, wanted, mask = register_type(source, lanes), register_type(to, lanes), vector("i1", lanes)
     least, greatest = dtypes.limits(to)
     low, high = float(least), _float_at_most(int(greatest), source)
     number = value
-    if least != 0:  # what NaN would be limited to
+    if least != 0:  # NaN would become the lower limit
         ordered = w.emit(f"fcmp ord {floats} {value}, {value}")
         number = w.emit(f"select {mask} {ordered}, {floats} {value}, {floats} {literal(0.0, source, lanes)}")
     clamped = _limited(w, number, source, (low, high), lanes)
-    if dtypes.bits(to) < 32:  # the vector conversions are those to i32
+    if dtypes.bits(to) < 32:  # vector conversion instructions give i32
         ints = vector("i32", lanes)
         wide = w.emit(f"fptosi {floats} {clamped} to {ints}")
         return w.emit(f"trunc {ints} {wide} to {wanted}")

@@ -1,4 +1,4 @@
-"""Division of ints as LLVM IR: without a signal, rounded as ``te.expr`` says."""
+"""Generation of integer division: without traps, rounded as ``te.expr`` defines it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from tvmlite.te.codegen.llvm.text import Writer, literal, register_type, vector
 
 
 def divide(w: Writer, node: e.Binary, a: str, b: str) -> str:
-    """A quotient or a remainder, given the operands' values."""
+    """The quotient or remainder ``node``, given the operands' values ``a`` and ``b``."""
     if isinstance(node.b, e.Const):
         return _divide_by_constant(w, node, a, int(node.b.value))
     dtype, lanes = node.dtype, node.lanes
@@ -47,7 +47,7 @@ def _divide_by_constant(w: Writer, node: e.Binary, a: str, divisor: int) -> str:
 
 
 def _quotient_or_rest(w: Writer, node: e.Binary, a: str, b: str) -> str:
-    """The division proper: no zero divisor, no overflow."""
+    """The quotient or remainder of operands that neither divide by zero nor overflow."""
     dtype, lanes = node.dtype, node.lanes
     type_, mask = register_type(dtype, lanes), vector("i1", lanes)
     plain = dtype not in dtypes.SIGNED or (_is_whole_positive(node.a) and _is_whole_positive(node.b))
@@ -71,7 +71,7 @@ def _quotient_or_rest(w: Writer, node: e.Binary, a: str, b: str) -> str:
 
 
 def _is_whole_positive(expr: e.Expr) -> bool:
-    """Whether an int is at least 0, by its form alone: index arithmetic is taken not to overflow."""
+    """Whether an int is at least 0 judging by its form, assuming that index arithmetic does not overflow."""
     match expr:
         case e.Const(value):
             return value >= 0

@@ -1,4 +1,4 @@
-"""Calls of foreign functions as LLVM IR: intrinsics of LLVM's, C functions, bits read as another dtype."""
+"""Generation of foreign calls: LLVM intrinsics, C functions, Python functions, reinterpreted bits."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def _c(values: Expressions, node: e.Foreign) -> str:
 
 
 def _intrinsic_type(value: e.Expr) -> str:
-    """The type intrinsics know ``value`` by: a half is a half there."""
+    """The LLVM type of ``value`` in calls of intrinsics, where halves have their own types."""
     if value.dtype in HALVES:
         return vector(_HALF[value.dtype], value.lanes)
     return register_type(value.dtype, value.lanes)
@@ -64,7 +64,7 @@ def _returned(w: Writer, value: str, node: e.Foreign) -> str:
 
 
 def _c_type(node: e.Foreign, value: e.Expr) -> str:
-    """The type a C function takes ``value`` as; narrow ints come in a whole register."""
+    """The LLVM type of ``value`` as an argument or result of a C function; narrow arguments are extended."""
     if isinstance(value, e.Call) and value.name == "address_of":
         return "ptr"
     if value.dtype in HALVES:

@@ -1,4 +1,4 @@
-"""float16 and bfloat16 as LLVM IR: 16 bits in memory; at work floats, rounded after each operation."""
+"""Generation for float16 and bfloat16: 16 bits in memory, floats in registers, rounded after operations."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from tvmlite.te.codegen.llvm.text import Module, Writer, literal, vector
 
 
 def converts_float16(module: Module) -> bool:
-    """Whether the machine converts float16 from and to float32 (else LLVM would call a library)."""
+    """Whether the target converts float16 from and to float32 by instructions (else LLVM calls a library)."""
     has = module.target.has
     return module.family == "aarch64" or has("f16c") or has("avx512f") or has("zfh")
 
 
 def _converts_bfloat16(module: Module) -> bool:
-    """Whether the machine rounds float32 to bfloat16; what is subnormal it takes for 0."""
+    """Whether the target has an instruction that rounds float32 to bfloat16; it treats subnormals as 0."""
     return module.target.has("avx512bf16") and module.target.has("avx512vl")
 
 
@@ -31,18 +31,18 @@ def convert(w: Writer, value: str, source: str, to: str, lanes: int) -> str:
 
 
 def rounded(w: Writer, value: str, dtype: str, lanes: int) -> str:
-    """The float ``value`` rounded to what ``dtype`` can hold, to nearest even; still a float."""
+    """The float ``value`` rounded to the precision of ``dtype``, to nearest even; still of type float."""
     rounding = _rounded_to_bfloat16 if dtype == "bfloat16" else _rounded_to_float16
     return rounding(w, value, lanes)
 
 
 def memory_type(w: Writer, dtype: str, lanes: int = 1) -> str:
-    """The type of halves in memory."""
+    """The LLVM type of halves in memory."""
     return vector("half" if _is_converted(w, dtype) else "i16", lanes)
 
 
 def from_memory(w: Writer, value: str, dtype: str, lanes: int) -> str:
-    """A value at work, from the one loaded."""
+    """The register value of a loaded ``value``."""
     floats, ints = vector("float", lanes), vector("i32", lanes)
     if _is_converted(w, dtype):
         return w.emit(f"fpext {vector('half', lanes)} {value} to {floats}")
@@ -53,7 +53,7 @@ def from_memory(w: Writer, value: str, dtype: str, lanes: int) -> str:
 
 
 def to_memory(w: Writer, value: str, dtype: str, lanes: int) -> str:
-    """The value to store, from the one at work."""
+    """The value to store for the register value ``value``."""
     floats, ints = vector("float", lanes), vector("i32", lanes)
     if _is_converted(w, dtype):
         return w.emit(f"fptrunc {floats} {value} to {vector('half', lanes)}")
@@ -66,7 +66,7 @@ def to_memory(w: Writer, value: str, dtype: str, lanes: int) -> str:
 
 
 def _rounded_to_odd(w: Writer, value: str, lanes: int) -> str:
-    """A double as a float whose last bit is 1 if anything was lost, so that rounding again is right."""
+    """A double rounded to odd as a float: the last bit is 1 if inexact, so that rounding again is right."""
     floats, doubles, ints = vector("float", lanes), vector("double", lanes), vector("i32", lanes)
     mask = vector("i1", lanes)
     near = w.emit(f"fptrunc {doubles} {value} to {floats}")
@@ -87,8 +87,8 @@ def _rounded_to_odd(w: Writer, value: str, lanes: int) -> str:
 
 
 _CONVERTED_LANES = 8
-"""The fewest lanes for which the instruction that rounds to bfloat16 is asked for. Of loops over single ones
-LLVM 22 makes vectors of four, and aborts where their signs are taken."""
+"""The fewest lanes for which the instruction that rounds to bfloat16 is used. LLVM 22 vectorizes loops over
+scalar ones by four lanes, and aborts if the signs of the results are used."""
 
 
 def _rounded_to_bfloat16(w: Writer, value: str, lanes: int) -> str:
@@ -98,8 +98,8 @@ def _rounded_to_bfloat16(w: Writer, value: str, lanes: int) -> str:
         made = w.emit(f"bitcast {halves} {w.emit(f'fptrunc {floats} {value} to {halves}')} to {shorts}")
         wide = w.emit(f"zext {shorts} {made} to {ints}")
         return w.emit(f"bitcast {ints} {_shift(w, 'shl', wide, 16, lanes)} to {floats}")
-    # One constant: each takes a register, and behind a convolution's sums few are left. With four of them,
-    # registers were saved and restored inside the sum, at the price of a second one.
+    # Only one constant, as each takes a register, and few are left besides a convolution's accumulators: with
+    # four, registers were saved and restored inside the reduction, which cost as much as a second one.
     bits = w.emit(f"bitcast {floats} {value} to {ints}")
     last = _shift(w, "lshr", _shift(w, "shl", bits, 15, lanes), 31, lanes)
     bias = w.emit(f"add {ints} {last}, {literal(0x7FFF, 'int32', lanes)}")
@@ -126,7 +126,7 @@ def _rounded_to_float16(w: Writer, value: str, lanes: int) -> str:
     normal = w.emit(
         f"select {mask} {over}, {floats} {literal(float('inf'), 'float32', lanes)}, {floats} {normal}"
     )
-    one_half = literal(0.5, "float32", lanes)  # its last place is that of the subnormal halves
+    one_half = literal(0.5, "float32", lanes)  # its unit in the last place is that of subnormal halves
     raised = w.emit(f"fadd {floats} {magnitude}, {one_half}")
     subnormal = w.emit(f"fsub {floats} {raised}, {one_half}")
     small = w.emit(f"fcmp olt {floats} {magnitude}, {literal(2.0**-14, 'float32', lanes)}")
@@ -150,7 +150,7 @@ def _float16_bits_to_float(w: Writer, bits: str, lanes: int) -> str:
 
 
 def _float_to_float16_bits(w: Writer, value: str, bits: str, lanes: int) -> str:
-    """The bits of a float that a half can hold, as a half's."""
+    """The float16 bits of a float that float16 represents exactly."""
     floats, ints, mask = vector("float", lanes), vector("i32", lanes), vector("i1", lanes)
     magnitude = _and(w, bits, 0x7FFFFFFF, lanes)
     absolute = w.intrinsic("fabs", floats, value)

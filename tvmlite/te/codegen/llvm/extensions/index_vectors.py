@@ -1,4 +1,4 @@
-"""Ramps as values, and comparisons of them with a bound: indices that gather, predicates of tails."""
+"""Generation of ramps as values, for gathers, and of comparisons with a bound, the predicates of tails."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def _range_operands(values: Expressions, node: e.Compare) -> tuple[e.Expr, ...]:
 
 @emits(RANGE_TEST, operands=_range_operands)
 def _range_test(values: Expressions, node: e.Compare) -> str:
-    """``base + lane < bound`` for every lane: a count, clamped, against the lanes' numbers."""
+    """``base + lane < bound`` for every lane, as a comparison of lane numbers with a clamped count."""
     w, ramp, bound = values.w, node.a, node.b
     assert isinstance(ramp, e.Ramp)
     if isinstance(bound, e.Broadcast):

@@ -1,4 +1,4 @@
-"""Intrinsic functions as LLVM IR: instructions where there are some, the C library lane by lane elsewhere."""
+"""Generation of intrinsics: as instructions if there are any, else as C library calls, lane by lane."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ _LLVM = {
     "copysign": "copysign",
     "popcount": "ctpop",
 }
-"""Those that LLVM has an intrinsic of, whose arguments are of the result's type."""
+"""The intrinsics that LLVM has, too, with arguments of the result's type."""
 
 _PURE = "nounwind willreturn memory(none)"
 
 
 def _given(values: Expressions, node: e.Call) -> tuple[str, list[str]]:
-    """The type of the result in registers, and the arguments' values."""
+    """The LLVM type of the result, and the arguments' values."""
     return register_type(node.dtype, node.lanes), [values.known[one] for one in node.args]
 
 
@@ -50,7 +50,7 @@ def _bitwise_not(values: Expressions, node: e.Call) -> str:
 def _llvm(values: Expressions, node: e.Call) -> str:
     type_, args = _given(values, node)
     made = values.w.intrinsic(_LLVM[node.name], type_, *args)
-    if node.name in ("copysign", "popcount"):  # which give what was given
+    if node.name in ("copysign", "popcount"):  # exact
         return made
     return arith.rounded(values.w, made, node.dtype, node.lanes)
 
@@ -75,14 +75,14 @@ def _leading_zeros(values: Expressions, node: e.Call) -> str:
 
 
 def _flagged(w: Writer, name: str, type_: str, value: str) -> str:
-    """An intrinsic whose second argument says what of the odd case: here, that it is defined."""
+    """Call an intrinsic whose second argument says whether the special case is poison: here, it is not."""
     target = w.module.declare(f"llvm.{name}.{mangled(type_)}", type_, f"{type_}, i1 immarg")
     return w.emit(f"call {type_} {target}({type_} {value}, i1 false)")
 
 
 @emits("reinterpret")
 def _reinterpret(values: Expressions, node: e.Call) -> str:
-    """The same bits as another dtype of the same width."""
+    """Read the bits as another dtype of the same width."""
     w, (source,), lanes = values.w, node.args, node.lanes
     value, wanted = values.known[source], memory_type(w, node.dtype, lanes)
     raw, value = memory_type(w, source.dtype, lanes), to_memory(w, value, source.dtype, lanes)
@@ -104,7 +104,7 @@ def _classify(values: Expressions, node: e.Call) -> str:
 
 @emits("shift_left", "shift_right")
 def _shift(values: Expressions, node: e.Call) -> str:
-    """A shift by the width or more (or by less than 0) gives 0, or the sign in every bit."""
+    """A shift; counts that are negative or at least the width give 0, or the sign in every bit."""
     w, dtype, lanes = values.w, node.dtype, node.lanes
     (type_, (a, b)), width = _given(values, node), dtypes.bits(dtype)
     arithmetic = node.name == "shift_right" and dtype in dtypes.SIGNED
@@ -125,12 +125,12 @@ def _shift(values: Expressions, node: e.Call) -> str:
 
 @emits(functions.SCALE, functions.LIMIT)
 def _avx512(values: Expressions, node: e.Call) -> str:
-    """An instruction of AVX-512 on all lanes of float32 vectors; see ``expand.scaled_vectors``."""
+    """One AVX-512 instruction on all lanes of a float32 vector; see ``expand.scaled_vectors``."""
     w, lanes = values.w, node.lanes
     (type_, args), mask = _given(values, node), f"i{max(lanes, 8)}"
     limits = node.name == functions.LIMIT
-    immediates = [("i32", 2)] if limits else []  # of lesser magnitude, with the first's sign
-    last = [("i32", 4)] if lanes == 16 else []  # rounds as usual
+    immediates = [("i32", 2)] if limits else []  # the lesser magnitude, with the first operand's sign
+    last = [("i32", 4)] if lanes == 16 else []  # the current rounding mode
     arguments = [*((type_, a) for a in args), *immediates, (type_, "zeroinitializer"), (mask, -1), *last]
     parameters = ", ".join(f"{kind} immarg" if kind == "i32" else kind for kind, _ in arguments)
     name = f"llvm.x86.avx512.mask.{'range' if limits else 'scalef'}.ps.{32 * lanes}"
@@ -140,7 +140,7 @@ def _avx512(values: Expressions, node: e.Call) -> str:
 
 @emits(*LIBRARY)
 def _library(values: Expressions, node: e.Call) -> str:
-    """The C library's function, lane by lane."""
+    """Calls of the C library's function, lane by lane."""
     w, dtype, lanes = values.w, node.dtype, node.lanes
     if dtype not in ("float32", "float64"):
         raise UnsupportedError(f"no code for the intrinsic {node.name} of {dtype}")

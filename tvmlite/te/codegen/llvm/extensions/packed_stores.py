@@ -1,4 +1,4 @@
-"""Neighbouring vectors of bytes that are rounded floats: packed into one register and stored at once.
+"""Neighbouring vectors of floats rounded to bytes, packed into one register and stored by one store.
 
 ::
 
@@ -7,8 +7,8 @@
     out[ramp(p + 32, 1, 16)] = uint8(round(c) + 3.0)
     out[ramp(p + 48, 1, 16)] = uint8(round(d) + 3.0)
 
-x86 has instructions that pack two vectors into one of half the width and saturate meanwhile: three of them
-and a permutation do for four vectors what a clamp to the lower limit, a truncation and a store do for each.
+x86 has instructions that pack two vectors into one of elements of half the width, with saturation: for four
+vectors, three of them and a permutation replace a clamp to the lower limit, a truncation and a store each.
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ from tvmlite.te.loop import ir
 from tvmlite.te.loop.walk import loads
 
 AT_ONCE = 4
-"""Vectors of 32 bits that make one of bytes."""
+"""The number of vectors of 32-bit elements that fill one vector of bytes."""
 
 KIND = "packed_bytes"
-"""The kind of the foreign call that stands for the bytes of several vectors of float32, one behind the other;
-its ``form`` is what is added to the rounded numbers."""
+"""The kind of the foreign call whose value is the bytes of several vectors of float32, concatenated; its
+``form`` is the number added to the rounded floats."""
 
 
 class _Instructions(NamedTuple):
-    """What registers of so many lanes of 32 bits are rounded and packed by, and what that needs."""
+    """The instructions that round and pack registers of 32-bit lanes, and the feature that they need."""
 
     needs: str
     pack: str
@@ -48,23 +48,23 @@ _INSTRUCTIONS = {
         "avx512bw",
         "llvm.x86.avx512.{}.512",
         "llvm.x86.avx512.mask.cvtps2dq.512",
-        (("<16 x i32>", "zeroinitializer"), ("i16", "-1"), ("i32", "4")),  # all lanes, rounded as usual
+        (("<16 x i32>", "zeroinitializer"), ("i16", "-1"), ("i32", "4")),  # all lanes, current rounding mode
     ),
     8: _Instructions("avx2", "llvm.x86.avx2.{}", "llvm.x86.avx.cvt.ps2dq.256", ()),
 }
 _PACKS = {"uint8": "packuswb", "int8": "packsswb"}
 
 MOST_MOVED = 255
-"""What may be added to int16 that are saturated: it brings none from beyond a byte's range into it."""
+"""The most that may be added after saturation to int16: saturated values stay outside the range of bytes."""
 
 
 def combine(function: ir.Function, target: Target) -> ir.Function:
-    """``function`` with up to four stores of rounded bytes, each right behind the one before, as one."""
+    """``function`` with up to four stores of rounded bytes to contiguous elements merged into one."""
     return rewrite(function, lambda node: _combined(node, target) if isinstance(node, ir.Seq) else node)
 
 
 def rounded(node: e.Expr) -> tuple[e.Expr, int] | None:
-    """``(x, c)`` if ``node`` is ``round(x) + c`` of float32 as a narrow int, for a whole number ``c``."""
+    """``(x, c)`` if ``node`` casts a float32 ``round(x) + c``, with an int ``c``, to a narrow int."""
     if not isinstance(node, e.Cast) or not dtypes.is_int(node.dtype) or dtypes.bits(node.dtype) > 16:
         return None
     match node.value:
@@ -76,7 +76,7 @@ def rounded(node: e.Expr) -> tuple[e.Expr, int] | None:
 
 
 class _Part(NamedTuple):
-    """A store of the bytes ``round(floats) + moved`` of one register, from ``base`` on."""
+    """A store of the bytes ``round(floats) + moved`` of one register, starting at ``base``."""
 
     store: ir.Store
     base: e.Expr
@@ -103,8 +103,8 @@ def _combined(node: ir.Seq, target: Target) -> ir.Seq:
 
 
 def _part(node: ir.Stmt, target: Target) -> _Part | None:
-    """``node`` if it is such a store, and of its array reads at most the bytes that it replaces: so it does
-    not depend on what others store there."""
+    """``node`` as a part if it is such a store and reads no bytes of its array but those that it overwrites,
+    so that it does not depend on the other stores."""
     match node:
         case ir.Store(buffer, (e.Ramp(base, e.Const(1), lanes),), value, None) if value.dtype in _PACKS:
             found, how = rounded(value), _INSTRUCTIONS.get(lanes)
@@ -117,7 +117,7 @@ def _part(node: ir.Stmt, target: Target) -> _Part | None:
 
 
 def _is_at(index: e.Expr, base: e.Expr, lanes: int) -> bool:
-    """Whether ``index`` is of the ``lanes`` elements from ``base`` on."""
+    """Whether ``index`` is that of the ``lanes`` elements starting at ``base``."""
     match index:
         case e.Ramp(first, e.Const(1), count):
             return count == lanes and arith.equal(first, base)
@@ -126,13 +126,13 @@ def _is_at(index: e.Expr, base: e.Expr, lanes: int) -> bool:
 
 
 def _is_next(part: _Part, before: _Part) -> bool:
-    """Whether ``part`` is right behind ``before``, and rounds alike."""
+    """Whether ``part`` starts where ``before`` ends, and rounds in the same way."""
     kinds = [(one.store.buffer, one.store.value.dtype, one.lanes, one.moved) for one in (part, before)]
     return kinds[0] == kinds[1] and e.is_const(arith.simplify(part.base - before.base), part.lanes)
 
 
 def _as_one(group: list[_Part]) -> ir.Store:
-    """The stores of ``group`` as one."""
+    """The stores of ``group`` merged into one."""
     (first, *others), lanes = group, sum(part.lanes for part in group)
     if not others:
         return first.store
@@ -143,9 +143,9 @@ def _as_one(group: list[_Part]) -> ir.Store:
 
 @emits(KIND)
 def _packed(values: Expressions, node: e.Foreign) -> str:
-    """Saturated to int16, moved there, and saturated to bytes.
+    """Saturate to int16, add ``moved``, and saturate to bytes.
 
-    What packs of vectors give has a quarter of each in every 128 bits: the last step puts them in order.
+    The packed vector has a quarter of each operand in every 128 bits; the last step puts them in order.
     """
     w, lanes, moved = values.w, node.args[0].lanes, int(node.form)
     how, count = _INSTRUCTIONS[lanes], len(node.args)
@@ -169,11 +169,11 @@ def _packed(values: Expressions, node: e.Foreign) -> str:
 
 
 def _limited(w: Writer, value: str, node: e.Expr, to: str, moved: int) -> str:
-    """``value``, that of ``node``, or a number that int32 holds and that saturates alike; where NaN gives 0.
+    """``value`` (of ``node``), limited so that its rounding to int32 saturates correctly; NaN gives 0.
 
-    Rounding to int32 gives the least one for NaN and for all numbers beyond int32. It is right for those
-    below, and for NaN where 0 is the least; those above are limited before, and nothing is where ``node``
-    says that it fits.
+    Rounding to int32 gives the least int32 for NaN and all numbers out of range. That is right for numbers
+    below the range, and for NaN if ``to`` is unsigned; numbers above are limited first. Nothing is limited if
+    ``node`` is marked by ``fits_int32``.
     """
     if isinstance(node, e.Call) and node.name == "fits_int32":
         return value

@@ -1,4 +1,4 @@
-"""Parallel loops as LLVM IR: the thread pool is called with the loop's body, a function of its own."""
+"""Generation of parallel loops: calls of the thread pool with the loop's outlined body."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ WORKSPACE = "workspace"
 
 
 def run(body: Body, loop: ir.For) -> None:
-    """Carry out ``loop`` on all threads; what its body uses is handed on in a structure, the closure."""
+    """Generate ``loop`` as a call of the thread pool; the values its body uses are passed in a closure."""
     w = body.w
     captured = free_in(loop, body.pointers)
-    if not isinstance(loop.min, e.Const):  # computed once, out here, and taken along
+    if not isinstance(loop.min, e.Const):  # computed once, outside, and passed in the closure
         first = e.Var("first", e.INDEX)
         body.values.bind(first, body.evaluate(loop.min))
         loop = ir.For(loop.var, first, loop.extent, loop.body, loop.kind, loop.annotations)
@@ -49,10 +49,10 @@ def run(body: Body, loop: ir.For) -> None:
 
 
 def free_in(loop: ir.For, here: Container[ir.Buffer]) -> list[e.Var | ir.Buffer | str]:
-    """What the body of ``loop`` uses and does not bind itself: variables and buffers, each in order of first
-    use, and ``WORKSPACE`` if it makes views of that. ``THREAD`` is given to it.
+    """The free variables and buffers of the body of ``loop``, each in order of first use, and ``WORKSPACE``
+    if it has views of that. ``THREAD`` is not among them, as it is a parameter of the body.
 
-    Buffers that are ``here`` have an address in the code around; constants that are not are symbols.
+    Buffers in ``here`` have an address in the surrounding code; other constants are symbols.
     """
     bound: set[object] = {loop.var, ir.THREAD}
     variables: dict[e.Var, None] = {}
@@ -74,10 +74,10 @@ def free_in(loop: ir.For, here: Container[ir.Buffer]) -> list[e.Var | ir.Buffer 
 
 
 def _outlined(body: Body, loop: ir.For, captured: list[e.Var | ir.Buffer | str], types: list[str]) -> str:
-    """Generate the loop's body as a function of (closure, begin, end, thread); its symbol.
+    """Generate the loop's body as a function of (closure, begin, end, thread), and return its symbol.
 
-    The closure's fields are handed to an inner function as parameters, so that LLVM may know of the
-    arrays among them what it knows of the outer function's parameters: that they do not overlap.
+    It passes the closure's fields to an inner function as parameters, so that arrays among them can have
+    the attributes that they have as parameters of the outer function, such as ``noalias``.
     """
     module = body.w.module
     name = f"{body.function.name}.parallel{module.parallel()}"

@@ -1,4 +1,4 @@
-"""Addresses of elements, and hints that they will be read."""
+"""Generation of addresses of elements and of prefetches."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def _address_of(values: Expressions, node: e.Call) -> str:
 
 @emits(*PREFETCHES, operands=lambda values, node: (), reads=lambda node: None)
 def _prefetch(values: Expressions, node: e.Call) -> str:
-    """Ask for the cache line of the first element to be brought near: 3 is nearest, 1 farthest."""
+    """Prefetch the cache line of the first element; its locality is 3 (nearest) to 1 (farthest)."""
     w, place = values.w, _element(values, node)
     address = memory.address(w, place, inside=False)
     target = w.module.declare("llvm.prefetch.p0", "void", "ptr, i32 immarg, i32 immarg, i32 immarg")

@@ -1,4 +1,4 @@
-"""Statements of entries and of functions of dynamic sizes: calls of kernels, requirements, while loops."""
+"""Generation of statements of entries and functions of dynamic sizes: kernel calls, Asserts, while loops."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def _while(body: Any, stmt: ir.While) -> None:
     head, inside, after = w.new_block(), w.new_block(), w.new_block()
     w.jump(head)
     w.enter(head)
-    body.values.forget_loads()  # the body, too, leads here
+    body.values.forget_loads()  # the body jumps here as well
     with body.values.region():
         w.branch(body.decided(stmt.condition), inside, after)
         w.enter(inside)
@@ -48,7 +48,7 @@ def _call_kernel(body: Any, stmt: ir.CallKernel) -> None:
 
 
 def _timed(w: Writer, stmt: ir.CallKernel, arguments: list[tuple[str, str]]) -> str:
-    """The call's code; the time that it took is stored if the caller has room for it."""
+    """Call a kernel and return its code; its duration is stored if the caller passes a profile pointer."""
     wanted = w.emit("icmp ne ptr %profile, null")
     start = _now(w, wanted)
     code = w.call(stmt.symbol, "i32", arguments)
@@ -64,7 +64,7 @@ def _timed(w: Writer, stmt: ir.CallKernel, arguments: list[tuple[str, str]]) -> 
 
 
 def _now(w: Writer, wanted: str) -> str:
-    """The clock, if it is ``wanted``, else 0."""
+    """The time in nanoseconds if the i1 ``wanted`` is true, else 0."""
     before, asking, after = w.block, w.new_block(), w.new_block()
     w.branch(wanted, asking, after)
     w.enter(asking)

@@ -1,8 +1,8 @@
-"""AMX's tile registers as LLVM IR: their configuration, and the instructions on them.
+"""Generation of the configuration of AMX tile registers and of the instructions on them.
 
-The registers are named by number, so that LLVM has nothing to allocate: it keeps such calls in their order,
-as they have effects. A configuration holds for a thread, so that each function which runs on one configures
-the registers where it begins, and gives them back where it ends.
+The registers are given by number, so that LLVM does not allocate them; it keeps these calls in order, as they
+have side effects. A configuration applies to one thread, so that each function that a thread runs configures
+the registers at its beginning and releases them at its end.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _ROW_BYTES = 64
 
 
 class TileBody(Body):
-    """The statements of a function some of which use tile registers."""
+    """Generates the statements of a function that uses tile registers."""
 
     def begin(self, stmt: ir.Stmt) -> None:
         """Begin the function; a parallel body configures the tile registers of its thread."""
@@ -31,31 +31,31 @@ class TileBody(Body):
 
     def finish(self, header: str) -> None:
         """Release the tile registers if the function uses any, then end it."""
-        if self._forms:  # a thread without tiles is quicker put aside
+        if self._forms:  # a thread without tile data switches context faster
             self.w.do(f"call void {self.w.module.declare('llvm.x86.tilerelease', 'void', '')}()")
         super().finish(header)
 
     def inner(self, stmt: ir.Stmt) -> None:
-        """Generate a statement, and configure the tile registers again where it requires that."""
+        """Generate a statement, and configure the tile registers again if necessary."""
         super().inner(stmt)
         match stmt:
             case ir.Assert(e.Foreign(name="tile.permitted")):
                 self._configure()
             case ir.For(kind=ir.PARALLEL) if not self.is_parallel and _forms_in(stmt.body, outlines=False):
-                self._configure()  # they were released on this thread, too
+                self._configure()  # the loop's body has released them on this thread
             case ir.Evaluate(e.Foreign(name="tile.configure", form=form)) if len(self._forms) > 1:
                 _configure(self.w, form)
 
     def _configure(self) -> None:
-        """Configure the tile registers for the function; where it uses them in several ways, they are
-        configured each time they are reset."""
+        """Configure the tile registers if the function has a single configuration; if it has several, each
+        ``tile.configure`` does it."""
         if len(self._forms) == 1:
             _configure(self.w, self._forms[0])
 
 
 def _forms_in(stmt: ir.Stmt, outlines: bool) -> list[str]:
-    """The configurations that ``stmt`` uses, in order; not those of parallel loops if they are functions of
-    their own (``outlines``)."""
+    """The configurations that ``stmt`` uses, in order; without those of parallel loops if their bodies are
+    outlined (``outlines``)."""
     found: dict[str, None] = {}
     stack: list[ir.Stmt] = [stmt]
     while stack:
@@ -68,7 +68,7 @@ def _forms_in(stmt: ir.Stmt, outlines: bool) -> list[str]:
 
 
 def _configure(w: Writer, form: str) -> None:
-    """Configure the registers as ``form`` says, the rows of each; their contents are lost."""
+    """Configure the registers with ``form``, the numbers of rows of each; their contents are lost."""
     w.do(f"call void {w.module.declare('llvm.x86.ldtilecfg', 'void', 'ptr')}(ptr {_data(w.module, form)})")
 
 
@@ -87,7 +87,7 @@ def _tile(values: Expressions, node: e.Foreign) -> str:
     w = values.w
     if node.name == "tile.permitted":
         return w.emit(f"call i1 {_permitted(w.module)}()")
-    if node.name != "tile.configure":  # for which see ``TileBody``
+    if node.name != "tile.configure":  # ``TileBody`` generates that
         name, kinds = _INSTRUCTIONS[node.name]
         parameters = ", ".join("i8 immarg" if kind == "i8" else kind for kind in kinds)
         target = w.module.declare(f"llvm.x86.{name}", "void", parameters)
@@ -97,7 +97,7 @@ def _tile(values: Expressions, node: e.Foreign) -> str:
 
 
 def _data(module: Module, form: str) -> str:
-    """The symbol of the 64 bytes of palette 1 in which each register has the rows that ``form`` names."""
+    """The symbol of the 64-byte configuration (palette 1) in which ``form`` gives each register's rows."""
     rows = [int(one) for one in form.split(",")]
     block = bytearray(64)
     block[0] = 1
@@ -110,7 +110,7 @@ def _data(module: Module, form: str) -> str:
 
 
 def _permitted(module: Module) -> str:
-    """A function that asks the system, once, for the permission to use tiles; whether it was given."""
+    """The symbol of a function that asks the system, once, to permit tiles, and returns whether it does."""
     name = "@tiles.permitted"
     if Triple.parse(module.target.triple).system != "linux":  # others ask for nothing
         return module.define(name, f"define internal i1 {name}() {{\n  ret i1 true\n}}")

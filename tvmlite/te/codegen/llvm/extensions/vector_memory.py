@@ -1,4 +1,4 @@
-"""Loads and stores of vectors that are masked, reversed, strided, gathered, or not of a register's length."""
+"""Generation of masked, reversed, strided and gathered vector accesses, and of odd vector lengths."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from tvmlite.te.codegen.llvm.memory import Place, address, from_memory, memory_t
 from tvmlite.te.codegen.llvm.text import Writer, mangled, register_type, vector
 
 _PAGE = 4096
-"""Bytes: addresses that are no farther apart share what is computed of them."""
+"""The most bytes between accesses that share one selected address."""
 
 _WINDOWS = range(2, 5)
-"""Strides that are loaded as that many whole vectors and shuffled."""
+"""Strides that are loaded as ``stride`` contiguous vectors and shuffled."""
 
 
 def load(w: Writer, where: Place) -> str:
-    """The value at work of the elements at ``where``; 0 where the mask is false."""
+    """The register value of the elements at ``where``; 0 in lanes where the mask is false."""
     dtype, lanes, stride, mask = where.buffer.dtype, where.lanes, where.stride, where.mask
     type_ = memory_type(w, dtype, lanes)
     if mask is not None and where.own:
@@ -40,7 +40,7 @@ def load(w: Writer, where: Place) -> str:
 
 
 def store(w: Writer, where: Place, value: str) -> None:
-    """Store the value at work at ``where``, except where the mask is false; later lanes win."""
+    """Store the register value at ``where``, except where the mask is false; later lanes win."""
     dtype, lanes = where.buffer.dtype, where.lanes
     if where.stride == -1 and where.mask is None:
         value = _reversed(w, value, where)
@@ -66,7 +66,7 @@ def _lane_address(w: Writer, where: Place, lane: int) -> str:
 
 
 def _load_whole(w: Writer, where: Place, offset: int) -> str:
-    """The elements side by side from ``offset`` behind lane 0 on, as they stand in memory."""
+    """Load contiguous elements, starting ``offset`` elements after lane 0, as their type in memory."""
     dtype, result, result_type = where.buffer.dtype, "", ""
     for first, count in _pieces(where):
         at, type_ = address(w, where, offset + first), memory_type(w, dtype, count)
@@ -99,10 +99,10 @@ def _store_whole(w: Writer, where: Place, offset: int, raw: str) -> None:
 
 
 def _pieces(where: Place) -> Iterator[tuple[int, int]]:
-    """First lane and lanes of the parts in which consecutive elements are accessed.
+    """The first lane and the number of lanes of each part of a contiguous access.
 
-    On our own stack those are of powers of two: an array that LLVM 22 brings into registers as vectors of
-    five, say, and that is also accessed element by element, is wrong in the fifth lane on AVX-512.
+    On the stack the parts are of powers of two: an array that LLVM 22 promotes to registers as vectors of,
+    for example, five, and that is also accessed by element, is wrong in the fifth lane on AVX-512.
     """
     first = 0
     while first < where.lanes:
@@ -113,12 +113,12 @@ def _pieces(where: Place) -> Iterator[tuple[int, int]]:
 
 
 def _has_windows(stride: int, lanes: int) -> bool:
-    """Whether whole vectors side by side stay within the elements loaded: those of few lanes would not."""
+    """Whether ``stride`` contiguous vectors stay within the elements to load; with few lanes they do not."""
     return stride in _WINDOWS and lanes >= stride
 
 
 def _load_windows(w: Writer, where: Place, stride: int) -> str:
-    """Every ``stride``-th element of as many vectors side by side; the last ends at the last element."""
+    """Load every ``stride``-th element as ``stride`` contiguous vectors; the last ends at the last one."""
     lanes, type_ = where.lanes, memory_type(w, where.buffer.dtype, where.lanes)
     offsets = [lanes * k for k in range(stride - 1)] + [(lanes - 1) * (stride - 1)]
     home = [min(stride * lane // lanes, stride - 1) for lane in range(lanes)]
@@ -131,7 +131,7 @@ def _load_windows(w: Writer, where: Place, stride: int) -> str:
             picks = [used.get(k, lanes) for k in range(lanes)]
             mask = _shuffle(w, vector("i1", lanes), where.mask, "zeroinitializer", picks)
             loaded = _load_masked(w, where, offset, mask)
-        behind = lanes if window else 0  # the window's elements come after those of ``result``
+        behind = lanes if window else 0  # in the shuffle, the window's elements follow those of ``result``
         picks = [
             behind + stride * lane - offset if home[lane] == window else lane if home[lane] < window else -1
             for lane in range(lanes)
@@ -141,27 +141,27 @@ def _load_windows(w: Writer, where: Place, stride: int) -> str:
 
 
 def _load_masked(w: Writer, where: Place, offset: int, mask: str) -> str:
-    """The vector ``offset`` elements behind lane 0 as it stands in memory, zeros where ``mask`` is false."""
+    """Load the vector ``offset`` elements after lane 0 as its type in memory, 0 where ``mask`` is false."""
     at = address(w, where, offset, inside=False) if not where.holds else _address_if(w, where, offset)
     type_, masks = memory_type(w, where.buffer.dtype, where.lanes), vector("i1", where.lanes)
     target = w.module.declare(
         f"llvm.masked.load.{mangled(type_)}.p0", type_, f"ptr, i32 immarg, {masks}, {type_}"
     )
     arguments = f"ptr {at}, i32 {where.alignment}, {masks} {mask}, {type_} zeroinitializer"
-    # LLVM 22 makes ``select(mask, fma(a, masked load, c), 0)`` one masked instruction with an operand in
-    # memory; if ``a`` and ``c`` are wanted again, it makes that a load of all lanes and a masked fma.
+    # LLVM 22 makes ``select(mask, fma(a, masked load, c), 0)`` one masked instruction with a memory operand;
+    # if ``a`` and ``c`` are used again, it turns that into a load of all lanes and a masked fma.
     return _fenced(w, w.emit(f"call {type_} {target}({arguments})"), where, type_)
 
 
 def _address_if(w: Writer, where: Place, offset: int) -> str:
-    """The element ``offset`` behind lane 0's, or one ``elsewhere`` unless the place ``holds``.
+    """The address ``offset`` elements after lane 0 if ``where.holds``, else that of ``where.elsewhere``.
 
-    A masked load of no lanes never faults, but on a page that is not mapped, or not yet touched, the
-    processor takes hundreds of cycles to find that out, each time ("may take a multi-hundred-cycle assist",
-    says a manual of masked moves; 340 to 800 measured, for 2 elsewhere). The rows before an array's first lie
-    on such a page wherever the array begins a block of fresh memory.
+    A masked load of no lanes never faults, but on a page that is not mapped, or not yet touched, each such
+    load takes hundreds of cycles ("may take a multi-hundred-cycle assist", according to a manual on masked
+    moves; 340 to 800 measured, and 2 on other pages). Rows before an array's first one are on such a page if
+    the array is at the start of newly allocated memory.
 
-    Accesses side by side share what is chosen, as they do the pointer before it.
+    Neighbouring accesses share the selected address, as they share the pointer before it.
     """
     offset += where.offset
     step = 0 if where.index else offset % _reach(where)
@@ -171,15 +171,15 @@ def _address_if(w: Writer, where: Place, offset: int) -> str:
 
 
 def _reach(where: Place) -> int:
-    """How many vectors, a power of two and at most a page of elements, surely begin inside the buffer and are
-    whole, one element after the other from its first on."""
+    """The number of consecutive elements, a power of two and at most a page of them, such that a full vector
+    starting at each of them is inside the buffer."""
     extents = [one.value if isinstance(one, e.Const) else 0 for one in where.buffer.shape]
     vectors = min(int(math.prod(extents)) - where.lanes, _PAGE // where.alignment)
     return 1 << max(vectors, 1).bit_length() - 1
 
 
 def _fenced(w: Writer, value: str, where: Place, type_: str) -> str:
-    """``value``, but what makes it and what uses it are not made one masked instruction of AVX-512."""
+    """``value`` behind a fence, as LLVM must not fuse its producer and users to one masked instruction."""
     bits = where.lanes * where.alignment * 8
     if not w.module.target.has("avx512f") or bits % 32:
         return value
@@ -195,8 +195,8 @@ def _store_masked(w: Writer, where: Place, raw: str, type_: str, mask: str) -> N
         _store_whole(w, where, 0, w.emit(f"select {masks} {mask}, {type_} {raw}, {type_} {old}"))
         return
     if where.stride == 1:
-        # Where the mask is constant and true in one lane, LLVM 22 makes one scalar store: as wide as what the
-        # lanes were truncated from.
+        # If the mask is constant and true in one lane, LLVM 22 emits one scalar store, as wide as the type
+        # that the lanes were truncated from.
         spare = -where.lanes % max(1, 4 // where.alignment)
         if spare and w.module.target.has("avx512f"):
             picks = [*range(where.lanes), *([where.lanes] * spare)]
@@ -223,7 +223,7 @@ def _gather(w: Writer, where: Place, type_: str, mask: str) -> str:
 
 
 def _addresses(w: Writer, where: Place) -> tuple[str, str]:
-    """The address of every lane, none of which need be valid, and the type of such a vector."""
+    """The vector of the addresses of all lanes, which may be invalid, and its type."""
     index, index_type = where.index, where.index_type
     if where.stride is not None:
         numbers = [where.offset + where.stride * lane for lane in range(where.lanes)]
