@@ -102,7 +102,7 @@ def main() -> int:
 
 def _one_after_another(counts: Sequence[int]) -> int:
     """Print the table for each number of threads in its own process: OpenVINO keeps the first number it gets.
-    Of several ``--threads``, the last one is used."""
+    The ``--threads`` that is appended overrides the earlier one."""
     command = [sys.executable, *sys.argv]
     codes = [subprocess.run([*command, "--threads", str(count)]).returncode for count in counts]
     return int(any(codes))
