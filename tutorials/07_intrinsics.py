@@ -146,9 +146,9 @@ print("by the book:", "softplus(100) =", apply(softplus, "softplus")(np.float32(
 # %%
 # Both results are wrong: the first should be 2.06e-9, the second 100. For very negative ``x``, ``1 + exp(x)``
 # is rounded to 1, and the term ``exp(x)`` is lost. For large ``x``, ``exp(x)`` is infinite. The second rule
-# avoids both. It adds the larger part, ``max(x, 0)``, separately, and uses ``log(1 + p) = log(u) * p / (u -
-# 1)`` with the rounded ``u = 1 + p``, in which the two rounding errors cancel. A rule can be registered
-# again; the last one is used.
+# avoids both. It adds the larger part, ``max(x, 0)``, separately, and uses
+# ``log(1 + p) = log(u) * p / (u - 1)`` with the rounded ``u = 1 + p``, in which the two rounding errors
+# cancel. A rule can be registered again; the last one is used.
 
 
 @te.register_intrin_lowering("tutorial.softplus")

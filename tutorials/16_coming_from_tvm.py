@@ -271,8 +271,8 @@ except tvm.TVMError as error:
 # ``extract_from_program``            the same, or ``tvmlite.tune``: `a tutorial <10_tune_model.html>`_
 # ==================================  =====================================================
 #
-# ``docs/coming_from_tvm.md`` has the whole table, including the names that raise an error and why. ``tvmlite
-# doctor --tvm`` lists the names that a script uses, and those that are missing.
+# ``docs/coming_from_tvm.md`` has the whole table, including the names that raise an error and why.
+# ``tvmlite doctor --tvm`` lists the names that a script uses, and those that are missing.
 
 show()
 
