@@ -48,8 +48,7 @@ Shape = tuple[int | str, ...]
 
 @dataclass(frozen=True)
 class Case:
-    """A model, the shapes of its inputs with names for the ``free`` extents, and shapes of the first
-    input."""
+    """A model, its inputs' shapes with names for the ``free`` extents, and shapes of the first input."""
 
     model: Callable[[], onnx.ModelProto]
     free: Mapping[str, Shape]
@@ -122,8 +121,7 @@ def _free(text: str) -> tuple[str, Shape]:
 
 
 def _table(name: str, case: Case, options: argparse.Namespace) -> bool:
-    """Measure one model at all sizes; return whether all results are right and all ratios within the
-    limit."""
+    """Measure one model at all sizes; return whether all results and ratios are acceptable."""
     model = _opened(case.model(), case.free)
     start = time.process_time()
     anywhere = compile(from_onnx(model, dict(case.free)))

@@ -30,8 +30,7 @@ BAR = 1.05
 
 
 class Exported:
-    """``lib``, exported and loaded by a process whose runs alternate with those of this one; use it in
-    ``with``."""
+    """``lib``, exported and loaded by a process whose runs alternate with this one's; a context manager."""
 
     def __init__(
         self, lib: CompiledModule, inputs: Mapping[str, np.ndarray], threads: int, clock: str = "wall"

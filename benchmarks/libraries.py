@@ -51,8 +51,7 @@ def weights_apart(folder: Path) -> bool:
 
 
 def levels(folder: Path) -> bool:
-    """Measure the size of the same library with code for all CPU levels, and of the weights that they
-    share."""
+    """Measure the size of the same library with code for all CPU levels, and of their shared weights."""
     path = folder / "levels.so"
     lib = tvmlite.compile(from_onnx(model("light_squeezenet")), cpu_levels=[one.name for one in LEVELS])
     lib.export(path)

@@ -176,8 +176,7 @@ def _gap(ours: list[np.ndarray], theirs: list[np.ndarray]) -> float:
 
 
 def _accuracy(made: list[np.ndarray], exact: list[np.ndarray]) -> str:
-    """The error of ``made``, and the number of rows whose largest value is at the same position as in
-    ``exact``."""
+    """The error of ``made``, and the number of rows whose largest value is where it is in ``exact``."""
     agreeing = [
         a.argmax(-1) == b.argmax(-1) for a, b in zip(made, exact, strict=True) if b.ndim and b.shape[-1] > 1
     ]

@@ -234,8 +234,7 @@ def _peak_row(name: str, data: Var, sums: Expr, work: float, peaks: ModuleType, 
 
 
 def _of_kernel(lib: runtime.Library, given: np.ndarray, seconds: float) -> list[float]:
-    """A measurement of only the kernel, without the call from Python, which takes as long as a small
-    kernel."""
+    """A measurement of only the kernel; a call from Python takes as long as a small kernel."""
     return list(lib.function.time(given, budget=seconds).runs)
 
 

@@ -41,8 +41,7 @@ def peers(
 
 
 def onnxruntime_runs(model: str | bytes, threads: int) -> Callable[[Mapping[str, np.ndarray]], Run]:
-    """A function that returns, for inputs, a run of ``model`` (a path or the bytes of a file) in
-    onnxruntime."""
+    """A function from inputs to a run of ``model`` (a path or the bytes of a file) in onnxruntime."""
     session = onnxruntime_session(model, threads)
     return lambda inputs: lambda: session.run(None, dict(inputs))
 

@@ -68,8 +68,7 @@ def of_onnx(model: onnx.ModelProto) -> fx.GraphModule:
 
 
 def _lstm(root: nn.Module, arguments: list[Any], attributes: dict[str, Any]) -> nn.LSTM:
-    """An LSTM. ONNX's gates are in the order input, output, forget, cell; PyTorch's input, forget, cell,
-    output."""
+    """ONNX's gates have the order input, output, forget, cell; PyTorch's input, forget, cell, output."""
     if len(arguments) != 4 or set(attributes) != {"hidden_size"}:
         raise NotImplementedError(f"an LSTM of {len(arguments)} inputs, {sorted(attributes)}")
     size = attributes["hidden_size"]

@@ -1,5 +1,4 @@
-"""Interleaved timing, A B A B ..., so that changes of the machine's speed affect all compared programs
-alike."""
+"""Interleaved timing, A B A B ..., so that changes of the machine's speed affect all programs alike."""
 
 from __future__ import annotations
 
@@ -15,8 +14,7 @@ Turn: TypeAlias = Callable[[float], list[float]]
 
 
 def turn(run: Callable[[], object], seconds: float, clock: Callable[[], float]) -> list[float]:
-    """The seconds of each call of ``run`` in a measurement of ``seconds`` seconds, after a call that warms
-    up."""
+    """The seconds of each call of ``run`` within ``seconds`` seconds, after a call that warms up."""
     run()
     times: list[float] = []
     end = time.perf_counter() + seconds

@@ -258,8 +258,7 @@ def memory_of(loops: Any) -> int:
 
 
 def squares_of(loops: Any) -> int:
-    """The number of squares that are computed: one for each write of B or, without B, two for each write of
-    C."""
+    """The number of squares that are computed: writes of B or, without B, twice the writes of C."""
     written = [visit.buffer for visit in visits(loops)]
     return written.count("B") or 2 * written.count("C")
 

@@ -61,8 +61,7 @@ print(tvmlite.lower(te.create_schedule(M.op), [A, M]))
 
 
 def better(one: Any, other: Any) -> tuple[Any, Any]:
-    """The pair ``(place, value)`` with the larger value; if the values are equal, that with the smaller
-    place."""
+    """The pair ``(place, value)`` with the larger value; if they are equal, that with the smaller place."""
     takes_one = te.any(one[1] > other[1], te.all(one[1] == other[1], one[0] < other[0]))
     return te.select(takes_one, one[0], other[0]), te.select(takes_one, one[1], other[1])
 
@@ -97,8 +96,7 @@ print("places of the maxima:", found)
 
 
 def long_sum(kind: str) -> tuple[Any, list[te.Tensor]]:
-    """A schedule of a sum of ``size`` elements: ``plain``, in ``lanes`` of vectors, or also with
-    ``threads``."""
+    """A schedule of a sum of ``size`` elements: ``plain``, in ``lanes``, or in lanes with ``threads``."""
     a = te.placeholder((size,), name="A")
     r = te.reduce_axis((0, size), name="r")
     c = te.compute((1,), lambda i: te.sum(a[r], axis=r), name="C")

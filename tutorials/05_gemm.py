@@ -262,8 +262,7 @@ STEPS: dict[str, Step] = {
 
 @dataclass(frozen=True)
 class Result:
-    """A step's fastest run in seconds, which other programs disturbed least, and its speedup over the first
-    step."""
+    """A step's fastest run in seconds (the least disturbed one), and its speedup over the first step."""
 
     name: str
     seconds: float
@@ -271,8 +270,7 @@ class Result:
 
 
 def run(size: int, steps: Iterable[str] = STEPS, budget: float = 0.5) -> Iterator[Result]:
-    """Build ``steps``, compare them with numpy, and time each for ``budget`` seconds, or for one call if that
-    takes longer."""
+    """Build ``steps``, compare them with numpy, time each for ``budget`` seconds or one longer call."""
     random = np.random.default_rng(0)
     a, b = (random.standard_normal((size, size), "float32") for _ in range(2))
     c, want = np.empty_like(a), a @ b
@@ -301,8 +299,7 @@ def asked() -> argparse.Namespace:
 
 
 def main() -> list[Result]:
-    """Print and return the results of all steps; with ``--show``, print one step's loops and assembly
-    instead."""
+    """Print and return all results; with ``--show``, print one step's loops and assembly instead."""
     options = asked()
     if options.show:
         schedule, args = STEPS[options.show](options.size)

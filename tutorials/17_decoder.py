@@ -46,8 +46,7 @@ MICROSOFT = "com.microsoft"
 
 @dataclass(frozen=True)
 class Config:
-    """The sizes of a decoder: ``heads`` of queries, ``groups`` (heads of keys and values), ``inner``
-    units."""
+    """The sizes of a decoder; ``heads`` are those of queries, ``groups`` those of keys and values."""
 
     vocabulary: int = 4000
     hidden: int = 1024
@@ -149,8 +148,7 @@ class Builder:
         return self.product(self.node("Mul", opened, self.product(data, *up)), *down)
 
     def model(self) -> onnx.ModelProto:
-        """The model: from tokens ``(1, n)`` and the past of every layer to the scores of all words and the
-        present."""
+        """The model: tokens ``(1, n)`` and the past of every layer to scores of all words and the present."""
         config, kind = self.config, helper.make_tensor_value_info
         angles = np.arange(config.length)[:, None] / 10000 ** (np.arange(config.size // 2) * 2 / config.size)
         tables = [self.tensor(one(angles).astype(np.float32)) for one in (np.cos, np.sin)]
@@ -197,7 +195,7 @@ def inputs_of(
 
 
 def generate(lib: Any, config: Config, prompt: np.ndarray, count: int) -> tuple[list[int], float]:
-    """Generate ``count`` tokens after ``prompt (1, n)``, each with the highest score; also returns tokens per
+    """Generate ``count`` tokens after ``prompt (1, n)``, each with the highest score; and tokens per
     second."""
     scores, *past = lib(**inputs_of(config, prompt))
     said = [int(scores[0, -1].argmax())]
@@ -220,8 +218,7 @@ def asked() -> argparse.Namespace:
 
 
 def megabytes(config: Config, bits: int, group: int = 32) -> float:
-    """The megabytes read for a token: the weights of all products, and a float32 scale for each group, if
-    any."""
+    """The megabytes read for a token: the weights of all products, and a float32 scale for each group."""
     elements = config.layers * sum(columns * terms for columns, terms in config.weights())
     elements += config.vocabulary * config.hidden
     return elements * (bits / 8 + (4 / group if bits < 32 else 0)) / 1e6
@@ -245,8 +242,7 @@ def step_times(lib: Any, config: Config, lengths: list[int]) -> list[float]:
 
 
 def main() -> tuple[dict[str, float], dict[str, Any]]:
-    """Compile the decoder in three forms and generate with each; return the tokens per second and the
-    libraries."""
+    """Compile the decoder in three forms and generate with each; return tokens per second and libraries."""
     args = asked()
     config = Config(hidden=args.hidden, layers=args.layers, inner=args.hidden * 11 // 4)
     prompt = np.random.default_rng(1).integers(0, config.vocabulary, (1, 8))
@@ -338,8 +334,7 @@ if __name__ == "__main__":
 
 
 def generate_in_place(config: Config, dtype: str, bits: int, prompt: np.ndarray, count: int) -> list[int]:
-    """Generate ``count`` tokens after ``prompt``, with weights of ``bits`` bits and one buffer of
-    ``dtype``."""
+    """Generate ``count`` tokens after ``prompt``, with ``bits``-bit weights and one buffer of ``dtype``."""
     module = weight_only(relay.frontend.from_onnx(Builder(config, one_buffer=True).model()), bits, 32)
     kinds = [f"{kind}{layer}" for layer in range(config.layers) for kind in ("key", "value")]
     pairs = {f"present_{kind}": f"past_{kind}" for kind in kinds}

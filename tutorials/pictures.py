@@ -73,8 +73,7 @@ class Visit:
 
 
 class _Watched(walk.Walker):
-    """Rewrites loops so that they report each store, and the begin and end of vectors, bodies and parallel
-    iterations."""
+    """Rewrites loops so that they report stores, vectors, bodies and parallel iterations."""
 
     def __init__(self, names: list[str], reads: bool) -> None:
         self.names, self.reads = names, reads
@@ -198,8 +197,7 @@ def draw_numbers(
     groups: np.ndarray | None = None,
     names: tuple[str, str] = ("i", "j"),
 ) -> None:
-    """Draw a matrix of ``numbers``, small ones in light colours; with ``groups``, in one colour for each
-    group."""
+    """Draw a matrix of ``numbers``, small ones light; with ``groups``, in one colour for each group."""
     rows, columns = numbers.shape
     axes = axes or plt.figure(figsize=(0.42 * columns + 1.2, 0.42 * rows + 0.9)).gca()
     if groups is None:

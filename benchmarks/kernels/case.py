@@ -82,8 +82,7 @@ class Ready:
 
 
 def aligned(array: np.ndarray) -> np.ndarray:
-    """A copy that starts at a cache line, like arrays that tvmlite allocates; numpy does not guarantee
-    this."""
+    """A copy that starts at a cache line, like arrays of tvmlite; numpy does not guarantee this."""
     memory = np.empty(array.nbytes + 64, "uint8")
     first = -memory.ctypes.data % 64
     made = memory[first : first + array.nbytes].view(array.dtype).reshape(array.shape)

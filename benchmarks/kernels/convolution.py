@@ -76,8 +76,7 @@ def _three_by_three_tiles(
     blocks: int,
     rows: int,
 ) -> te.IterVar:
-    """Pad several rows, then compute them in tiles of ``along`` pixels; returns the loop over blocks of
-    rows."""
+    """Pad several rows, then compute them in tiles of ``along`` pixels; returns the loop over row blocks."""
     o, y, x, lane = s[result].op.axis
     o, o_inner = s[result].split(o, blocks)
     y, y_inner = s[result].split(y, rows)
@@ -90,7 +89,7 @@ def _three_by_three_tiles(
 
 
 def _accumulate(s, sums, host, place, unrolled, lane, reduces) -> None:
-    """Keep the sums of a tile of ``host`` in registers, at its loop ``place``: pixels outside, channels
+    """Keep the sums of a tile of ``host`` in registers at the loop ``place``: pixels outside, channels
     inside."""
     for axis in unrolled:
         s[host].unroll(axis)
@@ -177,8 +176,7 @@ def depthwise(size: int = 112, channels: int = 32, along: int = 8) -> Case:
 
 
 def doubled(size: int = 112, channels: int = 32, along: int = 8) -> Case:
-    """Move the same data as ``depthwise``, without its arithmetic: each element is read, doubled and
-    written."""
+    """The data movement of ``depthwise`` without its arithmetic: read, double and write each element."""
     count = channels // LANES
     data = te.placeholder((count, size, size, LANES), "float32", "D")
     result = te.compute(data.shape, lambda c, y, x, lane: data[c, y, x, lane] * 2.0, "R")

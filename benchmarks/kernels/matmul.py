@@ -28,7 +28,7 @@ def packed(size: int, parallel: bool = False) -> Case:
 
 
 def register_tile(s: te.Schedule, c: te.Tensor, rows: int, columns: int) -> te.IterVar:
-    """Keep tiles of ``rows`` by ``columns`` sums in registers, for all rows of a panel; returns the loop over
+    """Keep tiles of ``rows`` by ``columns`` sums in registers, panel by panel; returns the loop over
     panels."""
     sums = s.cache_write(c, "local")
     i, j = s[c].op.axis
@@ -96,8 +96,7 @@ def one_row(size: int = 4096, streams: int = 4, vectors: int = 4) -> Case:
 
 
 def _read_in_streams(s: te.Schedule, y: te.Tensor, streams: int, vectors: int) -> None:
-    """Read the rows of the matrix in ``streams`` streams at once, ``vectors`` vectors of each per
-    iteration."""
+    """Read the rows of the matrix in ``streams`` streams at once, ``vectors`` vectors of each at a time."""
     _, lane = s[y].split(s[y].op.axis[0], LANES)
     stream, k = s[y].split(s[y].op.reduce_axis[0], nparts=streams)
     block, vector = s[y].split(s[y].leaf_iter_vars[0], vectors)

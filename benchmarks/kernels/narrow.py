@@ -15,8 +15,7 @@ LANES = 16
 def _tile(
     s: te.Schedule, sums: te.Tensor, host: te.Tensor, rows: int, columns: int, step: int, intrin
 ) -> None:
-    """Compute tiles of ``rows`` by ``columns`` sums; ``intrin`` processes ``step`` elements of the
-    reduction."""
+    """Compute tiles of ``rows`` by ``columns`` sums; ``intrin`` processes ``step`` steps of the reduction."""
     i, j = s[host].op.axis
     row_tile, panel, i, j = s[host].tile(i, j, rows, columns)
     vectors, j = s[host].split(j, LANES)
@@ -35,8 +34,7 @@ def _tile(
 
 
 def int8(size: int = 1024, rows: int = 6, columns: int = 64) -> Case:
-    """uint8 by int8, requantized to uint8 as tiles are stored; the right matrix in panels of groups of
-    four."""
+    """uint8 by int8, requantized to uint8 as tiles are stored; the right matrix in panels, groups of four."""
     a_matrix = te.placeholder((size, size), "uint8", "A")
     panel = te.placeholder((size // columns, size // 4, columns, 4), "int8", "P")
     k = te.reduce_axis((0, size), "k")
@@ -105,8 +103,7 @@ def bfloat16(size: int = 1024, rows: int = 6, columns: int = 64) -> Case:
 
 
 def _groups(matrix: np.ndarray, columns: int, group: int) -> np.ndarray:
-    """``matrix`` as ``(panels, rows / group, columns, group)``: the elements of ``group`` rows are
-    adjacent."""
+    """``matrix`` as ``(panels, rows / group, columns, group)``: elements of ``group`` rows are adjacent."""
     packed = panels(matrix, columns)
     count, rows, _ = packed.shape
     return np.ascontiguousarray(packed.reshape(count, rows // group, group, columns).transpose(0, 1, 3, 2))

@@ -48,8 +48,7 @@ def _in_vectors(s: te.Schedule, tensor: te.Tensor, row: te.IterVar, column: te.I
 
 
 def softmax(rows: int = 1024, columns: int = 1024) -> Case:
-    """Maximum, exponentials, their sum, quotients; in the meantime the rows after the next ones are
-    prefetched."""
+    """Maximum, exponentials, their sum, quotients; meanwhile the rows after the next are prefetched."""
     x = te.placeholder((rows, columns), "float32", "x")
     k, q = te.reduce_axis((0, columns), "k"), te.reduce_axis((0, columns), "q")
     most = te.compute((rows,), lambda i: te.max(x[i, k], k), "most")

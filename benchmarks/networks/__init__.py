@@ -1,5 +1,4 @@
-"""The models that ``models.py`` measures: built here with seeded random weights, or from installed
-packages."""
+"""The models that ``models.py`` measures: built here with random weights, or from installed packages."""
 
 from __future__ import annotations
 

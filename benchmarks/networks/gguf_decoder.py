@@ -62,7 +62,7 @@ def write(config: Any, path: Path) -> None:
 
 
 def step(path: Path, past: int, tokens: int, threads: int) -> Callable[[Any], np.ndarray]:
-    """A function that always processes ``tokens`` tokens after ``past`` others, and returns the last one's
+    """A function that processes ``tokens`` tokens after ``past`` others, and returns the last one's
     scores."""
     import llama_cpp
 

@@ -37,8 +37,7 @@ MOST_FLOP = 6e8
 
 OF_TEMPLATE = {"conv2d": 40, "injective": 18, "pool": 10}
 OF_OTHERS = 6
-"""The number of groups of the zoo's models that are measured for each template, from the least work to the
-most."""
+"""The number of groups of the zoo's models that are measured for each template."""
 
 
 def groups(target: Target) -> list[Task]:

@@ -22,8 +22,7 @@ class _Dice:
         self.generator = np.random.default_rng(seed)
 
     def size(self, least: int, most: int) -> int:
-        """A number from ``least`` to ``most``, on a logarithmic scale; half are multiples of 8, if
-        possible."""
+        """A number from ``least`` to ``most``, log-uniform; half of them are multiples of 8, if possible."""
         drawn = round(float(np.exp(self.generator.uniform(np.log(least), np.log(most)))))
         if least >= 8 and self.generator.random() < 0.5:
             drawn = drawn // 8 * 8

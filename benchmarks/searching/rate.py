@@ -22,8 +22,7 @@ ANCHORS = ("conv2d", "conv1d", "conv3d")
 
 @dataclass(frozen=True)
 class Rate:
-    """``trials`` in ``seconds`` of wall time; the processor time of the search, and of the measuring
-    process."""
+    """``trials`` in ``seconds`` of wall time, and the processor times of the search and of measuring."""
 
     trials: int
     seconds: float
@@ -62,8 +61,8 @@ def convolutions(model: str) -> Iterator[Task]:
 
 
 def rate(task: Task, trials: int) -> Rate:
-    """Search ``task`` on one thread without prior knowledge; the time is that from creating the space to the
-    last trial."""
+    """Search ``task`` on one thread without prior knowledge, and time it including the creation of the
+    space."""
     before, started = _used(), time.monotonic()
     with autotune.LocalRunner() as runner:
         done = engine.run(autotune.XGBTuner(task), runner, trials).trials

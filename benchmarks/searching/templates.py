@@ -133,8 +133,7 @@ def _partial(
 
 
 def _tiled(result: te.Tensor, reduces: Sequence[te.IterVar]) -> te.Schedule:
-    """Tiles of sums in a separate buffer, attached at a loop given by a knob, with knobs for everything
-    else."""
+    """Tiles of sums in a separate buffer, with knobs for the loop that it is attached to and all else."""
     s = te.create_schedule(result.op)
     cfg = autotune.get_config()
     sums = s.cache_write(result, "local")

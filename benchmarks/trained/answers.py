@@ -36,8 +36,7 @@ def _gap(made: np.ndarray, want: np.ndarray, relative_gap: Callable[..., float])
 
 
 def differing(made: Mapping[str, Any], want: Mapping[str, Any]) -> str:
-    """A text about the first output with another shape or dtype, or else about that with the largest
-    difference."""
+    """A text about the first output with another shape or dtype, else about the one that differs most."""
     worst, far = "", 0.0
     for name, theirs in want.items():
         ours = made[name] if name in made else np.empty(0)

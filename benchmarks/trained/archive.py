@@ -92,8 +92,7 @@ def _tar_members(archive: Path) -> Iterator[Iterator[tuple[str, IO[bytes]]]]:
 
 
 def _copy(stream: IO[bytes], target: Path, limit: int) -> int:
-    """Write ``stream`` to ``target``, completely or not at all; return its bytes, of which ``limit`` are
-    allowed."""
+    """Write ``stream`` to ``target``, completely or not at all; return its bytes, at most ``limit``."""
     partial = target.with_name(target.name + ".partial")
     size = 0
     try:

@@ -95,8 +95,7 @@ def _fetch(package: Package, folder: Path) -> None:
 
 
 def _command(package: Package) -> list[str]:
-    """The download command; only wheels, because pip would run the setup.py of a source archive to get its
-    name."""
+    """The download command. Only wheels: pip would run a source archive's setup.py to get its name."""
     if package.registry == "npm":
         return ["npm", "pack", "--silent", "--ignore-scripts", f"{package.name}@{package.version}"]
     options = ["--quiet", "--no-deps", "--only-binary", ":all:", "--ignore-requires-python"]

@@ -26,8 +26,7 @@ KEEPING = {
 
 
 def id_limits(graph: onnx.GraphProto) -> dict[str, int]:
-    """For each input of ``graph`` that is looked up in tables, the smallest number of rows of these
-    tables."""
+    """For each input of ``graph`` that is looked up in tables, the fewest rows of these tables."""
     makers = {name: node for node in graph.node for name in node.output}
     tables = {one.name: list(one.dims) for one in graph.initializer}
     tables |= {node.output[0]: _constant_shape(node) for node in graph.node if node.op_type == "Constant"}
@@ -57,8 +56,7 @@ def _lookups(
 
 
 def _source(name: str, makers: dict[str, onnx.NodeProto], tables: dict[str, list[int]] | None = None) -> str:
-    """The origin of the values of ``name``: an input, a constant, or the output of the node that computes
-    them."""
+    """The origin of the values of ``name``: an input, a constant, or the output of a node."""
     while name in makers and name not in (tables or {}) and makers[name].op_type in KEEPING:
         name = makers[name].input[0]
     return name

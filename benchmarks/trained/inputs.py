@@ -40,8 +40,7 @@ RATE = re.compile(r"^sr$|sampl\w*.?rate", re.IGNORECASE)
 
 
 def made_inputs(model: onnx.ModelProto, hint: Hint = Hint(), seed: int = 0) -> list[dict[str, np.ndarray]]:
-    """Inputs by name: two sets of different sizes if a dimension of ``model`` is symbolic and not fixed by
-    ``hint``."""
+    """Inputs by name: two sets of different sizes if ``model`` or ``hint`` has symbolic dimensions."""
     held = {one.name for one in model.graph.initializer}
     values = [one for one in model.graph.input if one.name not in held]
     shapes = {one.name: _shape(one) for one in values}
@@ -64,8 +63,7 @@ def made_inputs(model: onnx.ModelProto, hint: Hint = Hint(), seed: int = 0) -> l
 
 
 def _shape(value: onnx.ValueInfoProto) -> Shape:
-    """The extents; a symbolic one is its name, or ``INPUT.AXIS`` if it has no name; "" and "?" are no
-    names."""
+    """The extents; a symbolic one is its name, or ``INPUT.AXIS`` if it has none: "" and "?" are no names."""
     extents = value.type.tensor_type.shape.dim
     return tuple(
         one.dim_value

@@ -80,8 +80,8 @@ def time_records(name: str, threads: int, events: Sequence[Record]) -> list[dict
 
 
 def speed(record: Record, of: str = "median") -> float:
-    """The speed of tvmlite relative to the best peer, by the ``median`` or the ``least`` time; NaN if no peer
-    was right."""
+    """The speed relative to the best peer, by the ``median`` or the ``least`` time; NaN if no peer was
+    right."""
     times = record[of]
     return min((times[name] for name in PEERS if name in times), default=math.nan) / times["tvmlite"]
 

@@ -62,8 +62,7 @@ def _other_answers(path: str, model: Any, session: Any, sets: Arrays) -> list[Ar
 
 
 def nudge_weights(model: Any) -> None:
-    """Change the float weights of ``model`` by about ``WEIGHT_NUDGE`` of their values, except whole
-    numbers."""
+    """Change the floats of ``model`` by about ``WEIGHT_NUDGE`` of their values, except whole numbers."""
     from onnx import numpy_helper
 
     for one in model.graph.initializer:

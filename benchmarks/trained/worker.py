@@ -98,8 +98,7 @@ def _compare(job: Mapping[str, Any], lib: Any) -> None:
 
 
 def peer(job: Mapping[str, Any]) -> None:
-    """Run OpenVINO once at every size: it crashes with some models, which must not end the timing of
-    tvmlite."""
+    """Run OpenVINO once at every size: a crash of it must not end the timing of tvmlite."""
     import runtimes
 
     try:
