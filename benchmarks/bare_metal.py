@@ -1,8 +1,8 @@
-"""Standalone C on microcontrollers that QEMU emulates: whether its self-test passes, and how many
-instructions it runs.
+"""Run standalone C on microcontrollers emulated by QEMU: does its self-test pass, and how many instructions
+does it run?
 
-QEMU counts by its clock: with ``-icount shift=0`` an instruction takes a nanosecond, and the timer of the
-processor (SysTick) ticks every ``1e9 / hertz`` of them. No plugin is needed.
+Instructions are counted by QEMU's clock: with ``-icount shift=0`` each instruction takes a nanosecond, and
+the processor's timer (SysTick) ticks every ``1e9 / hertz`` instructions. No plugin is needed.
 
     arm-none-eabi-gcc -mcpu=cortex-m4 -mthumb ... --specs=rdimon.specs net.c main.c -o net.elf
     qemu-system-arm -M mps2-an386 -icount shift=0 -semihosting-config enable=on,target=native -kernel net.elf
@@ -22,7 +22,7 @@ COMPILER, EMULATOR = "arm-none-eabi-gcc", "qemu-system-arm"
 
 @dataclass(frozen=True)
 class Board:
-    """A machine of QEMU's, how often its timer ticks a second, and what the compiler is to know."""
+    """A machine of QEMU, the ticks per second of its timer, and the options for the compiler."""
 
     machine: str
     hertz: int
@@ -39,7 +39,7 @@ BOARDS = {
     ),
     "cortex-m55": Board("mps3-an547", 32_000_000, ("-mcpu=cortex-m55", "-mfloat-abi=hard")),
 }
-"""By processor."""
+"""The boards by processor."""
 
 _MAIN = """#define main self_test
 #include "{name}_test.c"
@@ -74,17 +74,17 @@ int main(void) {{
 """
 
 _TOO_LONG = 0x80000000
-"""Ticks of a run in which the timer came to its end, 24 bits."""
+"""The number of ticks that stands for an overflow of the timer, which has 24 bits."""
 
 
 def missing() -> list[str]:
-    """The programs that are needed and not there."""
+    """The required programs that are not installed."""
     return [name for name in (COMPILER, EMULATOR) if shutil.which(name) is None]
 
 
 def compiled(folder: Path, cpu: str, *words: str, name: str = "net") -> Path:
-    """The program that runs the exported model ``folder / NAME.c`` once, and then its self-test; ``words`` go
-    to the compiler."""
+    """Compile a program that runs the exported model ``folder / NAME.c`` once, and then its self-test;
+    ``words`` are options for the compiler."""
     manifest = json.loads((folder / "manifest.json").read_text())
     given = [f"input1_{k}" for k in range(len(manifest["inputs"]))]
     given += [f"made{k}" for k in range(len(manifest["outputs"]))]
@@ -97,7 +97,7 @@ def compiled(folder: Path, cpu: str, *words: str, name: str = "net") -> Path:
 
 
 def run(program: Path, cpu: str, seconds: float = 300) -> tuple[int, int]:
-    """The code of the self-test, 0 if it passed, and the instructions of one run of the model."""
+    """The exit code of the self-test (0: passed), and the number of instructions of one run of the model."""
     semihosting = ["-semihosting-config", "enable=on,target=native"]
     quiet = ["-monitor", "none", "-serial", "none", "-display", "none"]
     command = [EMULATOR, "-M", BOARDS[cpu].machine, *quiet, "-icount", "shift=0", *semihosting]
@@ -111,7 +111,7 @@ def run(program: Path, cpu: str, seconds: float = 300) -> tuple[int, int]:
 
 
 def code_size(source: Path, cpu: str, words: Sequence[str]) -> int:
-    """The bytes of code and constants that ``source`` becomes."""
+    """The size of the code and constants compiled from ``source``, in bytes."""
     made = source.with_suffix(".o")
     command = [
         COMPILER,

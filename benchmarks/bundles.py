@@ -1,4 +1,4 @@
-"""Standalone C of eleven models, each in a folder of its own, for tests and checkers of C.
+"""Write standalone C for eleven models, each into its own folder, for tests and static analyzers of C.
 
     python benchmarks/bundles.py FOLDER [NAMES] [--target TARGET]
 
@@ -31,7 +31,7 @@ OTHERS: dict[str, Callable[[], onnx.ModelProto]] = {
 
 
 def bundles() -> dict[str, Callable[[], Module]]:
-    """What makes each module, by the name of its folder."""
+    """The functions that create the modules, by the name of the folder."""
 
     def read(make: Callable[[], onnx.ModelProto]) -> Module:
         return relay.frontend.from_onnx(make())

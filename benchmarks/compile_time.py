@@ -1,11 +1,11 @@
-"""How long compiling takes, step by step and pass by pass, as models grow.
+"""Measure the time of each step and pass of compilation, for models of growing size.
 
     python benchmarks/compile_time.py [--kinds varied deep wide bert] [--sizes 375 750 1500 3000]
 
 Synthetic models: ``varied`` mixes operators and shapes, ``deep`` is one chain, ``wide`` has many short
 branches, ``bert`` is an encoder with as many layers as fit. Each is imported and compiled cold: nothing comes
-from the cache on disk. Times are seconds of processor time, which a busy machine changes least. "graph" is
-what importing, type inference and passes take together, and their share of all.
+from the cache on disk. Times are seconds of processor time, which is affected least by other programs.
+"graph" is the time of importing, type inference and passes together, and their fraction of the whole.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ Result = TypeVar("Result")
 
 
 class Builder:
-    """Nodes, their outputs' shapes, and weights, all from one seed."""
+    """Builds a graph: nodes, the shapes of their outputs, and weights, all from one seed."""
 
     def __init__(self, seed: int = 0) -> None:
         self.random = np.random.default_rng(seed)
@@ -79,7 +79,7 @@ class Builder:
 
 
 def image_step(b: Builder, x: str) -> str:
-    """One node on an image (1, c, h, w), drawn by lot."""
+    """One random node on an image (1, c, h, w)."""
     n, c, h, w = b.shapes[x]
     match int(b.random.integers(0, 12)):
         case 0 | 1:
@@ -115,7 +115,7 @@ def image_step(b: Builder, x: str) -> str:
 
 
 def matrix_step(b: Builder, x: str) -> str:
-    """One node on a sequence (1, length, width), drawn by lot."""
+    """One random node on a sequence (1, length, width)."""
     n, length, width = b.shapes[x]
     match int(b.random.integers(0, 8)):
         case 0 | 1 | 2:
@@ -134,7 +134,7 @@ def matrix_step(b: Builder, x: str) -> str:
 
 
 def varied(size: int) -> onnx.ModelProto:
-    """Images and sequences in turn, each step another operator, shape or both."""
+    """Alternating images and sequences; each step has another operator, shape or both."""
     b = Builder(1)
     inputs = {"image": (1, 8, 32, 32), "words": (1, 24, 32)}
     b.shapes.update(inputs)
@@ -151,7 +151,7 @@ def varied(size: int) -> onnx.ModelProto:
 
 
 def deep(size: int) -> onnx.ModelProto:
-    """One chain of convolutions, scales and curves, all of one shape."""
+    """One chain of convolutions, scales and activation functions, all with the same shape."""
     b = Builder(2)
     b.shapes["x"] = (1, 16, 16, 16)
     last, shape = "x", b.shapes["x"]
@@ -171,7 +171,7 @@ def deep(size: int) -> onnx.ModelProto:
 
 
 def wide(size: int) -> onnx.ModelProto:
-    """Branches of five nodes from one input, each of another width, added up two by two."""
+    """Branches of five nodes from one input, each with another width, added in pairs."""
     b = Builder(3)
     b.shapes["x"] = (16, 64)
     ends = []
@@ -191,7 +191,7 @@ def wide(size: int) -> onnx.ModelProto:
 
 
 def bert(size: int) -> onnx.ModelProto:
-    """An encoder with open batch and length, of so many layers that it has about ``size`` nodes."""
+    """An encoder with symbolic batch and length, with as many layers as give about ``size`` nodes."""
     one, two = (len(models.minilm(k, hidden=96, heads=4).graph.node) for k in (1, 2))
     return models.minilm(max(1, round((size - one) / (two - one)) + 1), hidden=96, heads=4)
 
@@ -205,7 +205,7 @@ KINDS: dict[str, Callable[[int], onnx.ModelProto]] = {
 
 
 def measure(model: onnx.ModelProto, passes_only: bool) -> tuple[dict[str, float], int]:
-    """Seconds of processor time by step, and the number of distinct kernels."""
+    """Seconds of processor time for each step, and the number of distinct kernels."""
     seconds: dict[str, float] = {}
     gc.collect()
 
@@ -246,7 +246,7 @@ def report(kind: str, size: int, passes_only: bool) -> None:
 
 
 def main() -> None:
-    """Each model in a process of its own, so that none finds what another has left."""
+    """Measure each model in its own process, so that it finds no cached results of another."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )

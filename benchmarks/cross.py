@@ -1,11 +1,11 @@
-"""Models compiled for other machines, run here under emulation, against onnxruntime.
+"""Compile models for other machines, run them under emulation, and compare with onnxruntime.
 
     python benchmarks/cross.py [--model resnet18] [--machine aarch64] ...
 
 Without options ResNet-18 runs in a C program for AArch64 under qemu-user, and MobileNetV2 in WebAssembly with
-vectors of 128 bits in wasmtime. A row gives how far the answer is from onnxruntime's, over its largest
-number; the exit status is 1 if that is more than 1e-4 anywhere. Times under emulation would say nothing.
-It needs the packages ziglang and wasmtime, and qemu-user-static.
+vectors of 128 bits in wasmtime. A row gives the difference from onnxruntime's result, relative to its largest
+value; the exit status is 1 if it exceeds 1e-4 anywhere. Times under emulation would be meaningless. It needs
+the packages ziglang and wasmtime, and qemu-user-static.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ int main(void) {{
 
 
 def by_qemu(lib: CompiledModule, x: np.ndarray, like: np.ndarray) -> np.ndarray:
-    """What a program in C for AArch64 gives for ``x``: an array like ``like``."""
+    """Run ``lib`` on ``x`` in a C program for AArch64; the result is an array like ``like``."""
     with tempfile.TemporaryDirectory(prefix="tvmlite-cross-") as place:
         folder = Path(place)
         lib.export(folder / "net.a")
@@ -59,7 +59,7 @@ def by_qemu(lib: CompiledModule, x: np.ndarray, like: np.ndarray) -> np.ndarray:
 
 
 def by_wasmtime(lib: CompiledModule, x: np.ndarray, like: np.ndarray) -> np.ndarray:
-    """What the WebAssembly gives for ``x``: an array like ``like``."""
+    """Run ``lib`` on ``x`` as WebAssembly; the result is an array like ``like``."""
     import wasmtime  # an optional extra
 
     store = wasmtime.Store()
@@ -80,11 +80,11 @@ def by_wasmtime(lib: CompiledModule, x: np.ndarray, like: np.ndarray) -> np.ndar
 
 
 MACHINES = {"aarch64": (f"llvm -mtriple={TRIPLE}", by_qemu), "wasm": ("wasm", by_wasmtime)}
-"""The target of each, and what runs a model compiled for it."""
+"""For each machine the target, and the function that runs a model compiled for it."""
 
 
 def main() -> int:
-    """Print a row for each model and machine; 1 if an answer is wrong."""
+    """Print a row for each model and machine; return 1 if a result is wrong."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -99,7 +99,7 @@ def main() -> int:
 
 
 def row(name: str, machine: str) -> float:
-    """Run one model on one machine and print how far its answer is from onnxruntime's."""
+    """Run one model on one machine; print and return the difference from onnxruntime's result."""
     model, (target, run) = network(name), MACHINES[machine]
     inputs = inputs_of(model)
     (expected,) = onnxruntime_runs(model.SerializeToString(), 1)(inputs)()

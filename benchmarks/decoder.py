@@ -1,18 +1,19 @@
-"""One token, or a prompt, of a language model with weights of 4 bits, at batch 1, against other runtimes.
+"""Time one token, or a prompt, of a language model with 4-bit weights, at batch 1, against other runtimes.
 
     python benchmarks/decoder.py --threads 1
     python benchmarks/decoder.py --model qwen2.5-0.5b --threads 2 --against onnxruntime openvino
     python benchmarks/decoder.py --tokens 128 --rounds 3
     python benchmarks/decoder.py --against onnxruntime-int8 llama.cpp
 
-The sizes are public, the weights random: 4 bits in groups of 32 with scales that float16 holds. All runtimes
-get one ONNX file (``MatMulNBits``, ``GroupQueryAttention``), those whose names end in ``-int8`` with
-``accuracy_level=4``: their data are rounded to 8 bits. Runs are interleaved, and between them a buffer
-far larger than the caches is read: the share of that bandwidth says how near one token is to the limit. Of
-the embedding, one row is read, and the rest not counted. Results differ from those of exact data.
+The sizes are those of public models, the weights are random: 4 bits in groups of 32, with scales that are
+exact in float16. All runtimes get the same ONNX file (``MatMulNBits``, ``GroupQueryAttention``); for those
+whose names end in ``-int8`` it has ``accuracy_level=4``: their data is rounded to 8 bits, so their results
+differ. Runs are interleaved, and between them a buffer far larger than the caches is read. The bandwidth of a
+token relative to that of this read shows how near it is to the limit. Only one row of the embedding is read,
+so the rest is not counted.
 
-llama.cpp gets a GGUF file of the same sizes in its format Q4_0, with random weights of its own; it rounds
-data to 8 bits. It needs the packages ``llama-cpp-python``, built here, and ``gguf``.
+llama.cpp gets a GGUF file with the same sizes in its format Q4_0, with other random weights; it rounds data
+to 8 bits. It needs the packages ``llama-cpp-python``, built on this machine, and ``gguf``.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ from networks import gguf_decoder
 
 
 def tutorial() -> Any:
-    """The tutorial, which makes such models."""
+    """The tutorial module, which builds these models."""
     path = Path(__file__).parents[1] / "tutorials" / "17_decoder.py"
     spec = importlib.util.spec_from_file_location("decoder_tutorial", path)
     assert spec is not None
@@ -56,11 +57,11 @@ SIZES = {
 }  # fmt: skip
 
 Step = Callable[[dict[str, np.ndarray]], np.ndarray]
-"""The scores of a step's inputs."""
+"""A function from the inputs of a step to its scores."""
 
 
 def int8_data(path: Path) -> Path:
-    """The model with ``accuracy_level=4``."""
+    """Write the model with ``accuracy_level=4``."""
     import onnx
 
     rounded = path.with_suffix(".int8.onnx")
@@ -74,7 +75,7 @@ def int8_data(path: Path) -> Path:
 
 
 def ours(path: Path, threads: int, error_bound: float = 0.0) -> Step:
-    """tvmlite, the data as they are."""
+    """tvmlite with exact data."""
     import tvmlite
     from tvmlite import relay, runtime
 
@@ -84,17 +85,17 @@ def ours(path: Path, threads: int, error_bound: float = 0.0) -> Step:
 
 
 def ours_int8(path: Path, threads: int) -> Step:
-    """tvmlite, the data rounded to 8 bits."""
+    """tvmlite with data rounded to 8 bits."""
     return ours(int8_data(path), threads)
 
 
 def ours_bound(path: Path, threads: int) -> Step:
-    """tvmlite within an error bound: the data rounded to 16 bits."""
+    """tvmlite with an error bound: the data is rounded to 16 bits."""
     return ours(path, threads, 1e-4)
 
 
 def onnxruntime(path: Path, threads: int) -> Step:
-    """ONNX Runtime, the data as they are."""
+    """ONNX Runtime with exact data."""
     import onnxruntime as peer
 
     options = peer.SessionOptions()
@@ -104,13 +105,14 @@ def onnxruntime(path: Path, threads: int) -> Step:
 
 
 def onnxruntime_int8(path: Path, threads: int) -> Step:
-    """ONNX Runtime, the data rounded to 8 bits."""
+    """ONNX Runtime with data rounded to 8 bits."""
     return onnxruntime(int8_data(path), threads)
 
 
 def openvino(path: Path, threads: int) -> Step:
-    """OpenVINO, weights compressed as in the file. Its default on processors with bfloat16 and VNNI: the data
-    of products are rounded to 8 bits in groups of 32, all else to bfloat16, keys and values to 8 bits."""
+    """OpenVINO with weights compressed as in the file. On processors with bfloat16 and VNNI it rounds by
+    default: the data of products to 8 bits in groups of 32, keys and values to 8 bits, everything else to
+    bfloat16."""
     import openvino as peer
 
     core = peer.Core()
@@ -137,7 +139,7 @@ LLAMA = "llama.cpp"
 
 
 def bandwidth(buffer: np.ndarray, threads: int) -> float:
-    """Bytes a second at which ``threads`` read ``buffer``, each its part; numpy reads it in whole vectors."""
+    """The bytes per second at which ``threads`` threads read ``buffer``, each a part of it, with numpy."""
     parts = np.array_split(buffer, threads)
     workers = [threading.Thread(target=part.max) for part in parts]
     start = time.perf_counter()
@@ -153,7 +155,7 @@ def _gap(found: np.ndarray, exact: np.ndarray) -> float:
 
 
 def main() -> None:
-    """Compare, and print a table."""
+    """Compare the runtimes and print a table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--model", choices=SIZES, default="tinyllama-1.1b")
     parser.add_argument("--threads", type=int, default=1)

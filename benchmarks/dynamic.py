@@ -1,13 +1,14 @@
-"""One library for all sizes against a library for each size alone, in turns.
+"""Compare one library for all sizes with a library for each single size, in interleaved runs.
 
     python benchmarks/dynamic.py                                          # the three cases below
     python benchmarks/dynamic.py ocr_detector --sizes 1x3x640x640 1x3x96x96 --clock cpu
     python benchmarks/dynamic.py model.onnx --free x=n,3,h,w --sizes 1x3x224x224 4x3x160x200
 
-A row gives milliseconds of both, the median and the least of all turns, and the ratios of those, whose bar is
-1.2; then those of the library for all sizes exported and loaded by another process, and the ratios to this
-one. ``--sizes`` are shapes of the first input; what ``--free`` names alike is of one size in all inputs. The
-load is printed with each row: on a busy machine the least of many rounds says more than the median.
+A row gives the milliseconds of both, median and minimum of all rounds, and the ratios of these, whose limit
+is 1.2. Then it gives the times of the library for all sizes when it is exported and loaded by another
+process, and their ratios to those in this process. ``--sizes`` are shapes of the first input; dimensions that
+have the same name in ``--free`` have the same size in all inputs. The load is printed with each row: on a
+busy machine the minimum of many rounds is more reliable than the median.
 """
 
 from __future__ import annotations
@@ -37,17 +38,17 @@ from tvmlite.model.example_inputs import TOLERANCE, relative_gap
 from tvmlite.relay.frontend import from_onnx
 
 BAR = 1.2
-"""The most that the ratio may be."""
+"""The limit of the ratio."""
 
 TURN = 0.05
-"""Seconds a turn takes, at least."""
+"""The least duration of a measurement, in seconds."""
 
 Shape = tuple[int | str, ...]
 
 
 @dataclass(frozen=True)
 class Case:
-    """A model, the shapes of its inputs with the ``free`` extents named, and shapes of the first of them."""
+    """A model, its inputs' shapes with names for the ``free`` extents, and shapes of the first input."""
 
     model: Callable[[], onnx.ModelProto]
     free: Mapping[str, Shape]
@@ -85,7 +86,7 @@ CASES = {
 
 
 def main() -> int:
-    """Print the tables; 1 if an answer is wrong or a size is over the bar."""
+    """Print the tables; return 1 if a result is wrong or a ratio exceeds the limit."""
     options = _options()
     runtime.set_num_threads(options.threads)
     failed = False
@@ -120,7 +121,7 @@ def _free(text: str) -> tuple[str, Shape]:
 
 
 def _table(name: str, case: Case, options: argparse.Namespace) -> bool:
-    """Measure one model at all sizes; whether all answers are right and within the bar."""
+    """Measure one model at all sizes; return whether all results and ratios are acceptable."""
     model = _opened(case.model(), case.free)
     start = time.process_time()
     anywhere = compile(from_onnx(model, dict(case.free)))
@@ -169,7 +170,7 @@ def _row(
 
 
 def _opened(model: onnx.ModelProto, free: Mapping[str, Shape]) -> onnx.ModelProto:
-    """``model`` with the named extents open, and no word on what follows from them."""
+    """``model`` with the named extents symbolic, and without the shapes that were inferred from them."""
     for one in model.graph.input:
         for extent, name in zip(one.type.tensor_type.shape.dim, free.get(one.name, ()), strict=False):
             if isinstance(name, str):
@@ -195,7 +196,7 @@ def _inputs(model: onnx.ModelProto, shapes: Mapping[str, tuple[int, ...]]) -> di
 
 
 def _ratios(ours: list[float], other: list[float]) -> tuple[float, float]:
-    """Of the medians, and of the least."""
+    """The ratios of the medians, and of the minima."""
     return float(np.median(ours) / np.median(other)), min(ours) / min(other)
 
 

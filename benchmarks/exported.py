@@ -1,7 +1,7 @@
-"""A model's exported library, timed in a process of its own that only loads it.
+"""Time a model's exported library in a separate process that only loads it.
 
-What a user deploys is the file. In the process that compiled it memory has been used before and weights lie
-elsewhere, so a time taken there need not hold in one that only loads it.
+Users deploy the file. In the process that compiled it, memory has been used before and weights are at other
+addresses, so the time in that process may differ from that in a process which only loads it.
 
     python benchmarks/exported.py LIBRARY INPUTS.npz THREADS CLOCK      the process itself: see ``Exported``
 """
@@ -26,11 +26,11 @@ if TYPE_CHECKING:
     from tvmlite.model.artifact import CompiledModule
 
 BAR = 1.05
-"""The most that the exported library may take of what the process that compiled it takes."""
+"""The limit of the exported library's time, relative to the time in the process that compiled it."""
 
 
 class Exported:
-    """``lib`` exported, and loaded by a process that takes turns with this one; close it with ``with``."""
+    """``lib``, exported and loaded by a process whose runs alternate with this one's; a context manager."""
 
     def __init__(
         self, lib: CompiledModule, inputs: Mapping[str, np.ndarray], threads: int, clock: str = "wall"
@@ -44,7 +44,7 @@ class Exported:
         self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 
     def turn(self, seconds: float) -> list[float]:
-        """The seconds of each call in a turn that lasts so long, after a call that warms up."""
+        """The seconds of each call in a measurement of ``seconds`` seconds, after a call that warms up."""
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         print(seconds, file=self._process.stdin, flush=True)
@@ -59,12 +59,12 @@ class Exported:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._process.communicate()  # closes its input, at which it ends
+        self._process.communicate()  # closes its input, so that it ends
         self._folder.cleanup()
 
 
 def main() -> None:
-    """Load the library, and for each line of input, seconds, print the times of a turn."""
+    """Load the library; for each line of input, a number of seconds, print the times of a measurement."""
     library, given, threads, clock = sys.argv[1:]
     runtime.set_num_threads(int(threads))
     lib = runtime.load(library)

@@ -1,11 +1,11 @@
-"""Grouped convolutions of a quantized network against the same in float32, in turns.
+"""Compare grouped convolutions of a quantized network with the same in float32, in interleaved runs.
 
     python benchmarks/grouped.py --threads 1 --rounds 10
 
-A row is a chain of four residual blocks of one grouped convolution each, as ResNeXt (32 groups, windows of
-3x3) and networks of grouped single places have them: the QDQ graph with uint8 data between the blocks, and
-the graph of floats. A row gives both least times, and how much quicker the bytes are. The load is printed
-with each row.
+A row is a chain of four residual blocks with one grouped convolution each, as in ResNeXt (32 groups, windows
+of 3x3) and in networks with grouped 1x1 convolutions: the QDQ graph with uint8 data between the blocks, and
+the float graph. A row gives the minimum times of both, and the speedup of the quantized chain. The load is
+printed with each row.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ CHAINS = (
     (128, 56, 32, 3), (256, 28, 32, 3), (512, 14, 32, 3), (1024, 7, 32, 3),
     (64, 28, 16, 3), (64, 28, 2, 3), (240, 14, 3, 1), (64, 28, 8, 1),
 )  # fmt: skip
-"""Channels, pixels a side, groups, window."""
+"""Channels, pixels per side, groups, window."""
 
 BLOCKS, TURN = 4, 0.05
 
@@ -56,7 +56,7 @@ def main() -> None:
 
 
 def chain(channels: int, side: int, groups: int, window: int, quantized: bool) -> Module:
-    """``BLOCKS`` residual blocks, of floats or with roundings between all operators."""
+    """``BLOCKS`` residual blocks, in float32 or with roundings between all operators."""
     rng = np.random.default_rng(0)
     x = relay.var("x", shape=(1, channels, side, side), dtype="float32")
     one, zero = relay.const(np.float32(0.02)), relay.const(np.int32(117))

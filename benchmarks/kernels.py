@@ -1,13 +1,14 @@
-"""Kernels scheduled by hand against the peaks of the machine, measured in the same run on one core.
+"""Compare kernels scheduled by hand with the peaks of the machine, measured in the same run on one core.
 
     python benchmarks/kernels.py                     # everything
     python benchmarks/kernels.py conv3x3 softmax     # some rows
     python benchmarks/kernels.py --quick
 
-Every kernel is checked against numpy before it is timed. A kernel and the loop that measures its peak run in
-turns; of each the best group's median counts. On one thread it is processor time, so that other processes do
-not count, but for what they evict from the caches. Tiles fit the machine's vectors and registers; a row whose
-instructions it has not says so, and is no miss.
+The result of every kernel is compared with numpy's before it is timed. The runs of a kernel and of the loop
+that measures its peak are interleaved; for each, the median of the best group of runs is used. On one thread,
+processor time is measured, so other processes have no influence, except that they evict data from the caches.
+Tiles are chosen for the machine's vectors and registers. A row that needs instructions which the machine
+lacks says so, and does not count as a failure.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeAlias
 
-os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # numpy's threads spin on after a product
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # numpy's threads spin after a product
 os.environ["TVMLITE_CACHE"] = "off"  # compilations are timed
 
 import kernels.compilation
@@ -41,8 +42,8 @@ Measure: TypeAlias = Callable[[Effort], tuple[float | None, str]]
 
 @dataclass(frozen=True)
 class Row:
-    """One line of the table: ``measure`` gives a value, to be at least ``bar`` (at most, if ``least`` is
-    false), and words on it; None if it cannot be on this processor."""
+    """One line of the table: ``measure`` returns a value and a text. The value must be at least ``bar`` (at
+    most ``bar`` if ``least`` is false); it is None if the row cannot be measured on this processor."""
 
     title: str
     bar: float
@@ -59,7 +60,7 @@ def _not_here(case: Case) -> str:
 
 
 def of_peak(make: Callable[[], Case], peak: Callable[[], Callable[[], float]]) -> Measure:
-    """A measurement of a kernel's share of a peak."""
+    """A measurement of a kernel's rate relative to a peak."""
 
     def measure(effort: Effort) -> tuple[float | None, str]:
         case = make()
@@ -74,7 +75,7 @@ def of_peak(make: Callable[[], Case], peak: Callable[[], Callable[[], float]]) -
 
 
 def against_peers(make: Callable[[], Case], kernel: str) -> Measure:
-    """How much faster than the best of the peers a kernel is."""
+    """A measurement of a kernel's speedup over the best of the peers."""
 
     def measure(effort: Effort) -> tuple[float, str]:
         case = make()
@@ -90,7 +91,7 @@ def against_peers(make: Callable[[], Case], kernel: str) -> Measure:
 
 
 def from_c(make: Callable[[], Case]) -> Measure:
-    """A kernel's speed from C through the C compiler, by its speed from LLVM."""
+    """A measurement of the speed of a kernel generated as C, relative to that of the LLVM generator."""
 
     def measure(effort: Effort) -> tuple[float | None, str]:
         case = make()
@@ -105,8 +106,8 @@ def from_c(make: Callable[[], Case]) -> Measure:
 
 
 def of_moving(effort: Effort) -> tuple[float, str]:
-    """The speed of a depthwise convolution, by that of what takes longer: to read and write as much, or its
-    multiply-adds at the peak of the machine."""
+    """The speed of a depthwise convolution relative to its limit: the time to read and write the same data,
+    or that of its multiply-adds at the machine's peak, whichever is longer."""
     cases = {"depthwise": kernels.convolution.depthwise(), "doubled": kernels.convolution.doubled()}
     times = clock.interleaved({name: case.prepare(case.build()) for name, case in cases.items()}, effort)
     moved, ours = times["doubled"], times["depthwise"]
@@ -116,7 +117,7 @@ def of_moving(effort: Effort) -> tuple[float, str]:
 
 
 def symbolic(effort: Effort) -> tuple[float, str]:
-    """The speed of a product of sizes given with the call, by that of the same schedule of known sizes."""
+    """The speed of a product with symbolic sizes, relative to that of the same schedule with known sizes."""
     cases = {
         name: kernels.matmul.packing(1024, 1024, 1024, symbolic=name == "open") for name in ("open", "fixed")
     }
@@ -126,7 +127,7 @@ def symbolic(effort: Effort) -> tuple[float, str]:
 
 
 def tutorial(effort: Effort) -> tuple[float, str]:
-    """How much faster the tutorial on matrix products is in its last step than in its first."""
+    """The speedup of the last step of the tutorial on matrix products over its first."""
     path = Path(__file__).parents[1] / "tutorials" / "05_gemm.py"
     spec = importlib.util.spec_from_file_location("gemm", path)
     assert spec is not None
@@ -189,7 +190,7 @@ def _peak(name: str) -> Callable[[], float]:
 
 
 def main() -> int:
-    """Print the table; 1 if a bar is missed."""
+    """Print the table; return 1 if a value misses its bar."""
     rows = _rows()
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter

@@ -1,11 +1,11 @@
-"""One token's attention in all layers of a decoder, its cache of keys and values in float32 and in int8.
+"""Time one token's attention in all layers of a decoder, with a key-value cache in float32 and in int8.
 
     python benchmarks/key_value_cache.py --threads 1
     python benchmarks/key_value_cache.py --lengths 512 2048 8192 --layers 4
 
-All caches of keys and values together are far larger than the processor's, as if a model's weights were read
-in between. They are updated in place. ``any n`` takes prompts too, ``n = 1`` single tokens only. Runs are
-interleaved, and times medians.
+All key-value caches together are far larger than the processor's caches, as if a model's weights were read in
+between. They are updated in place. ``any n`` also accepts prompts, ``n = 1`` only single tokens. Runs are
+interleaved, and the times are medians.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from tvmlite.relay.passes.update_in_place import update_in_place
 
 
 def model(layers: int, heads: int, groups: int, size: int) -> ModelProto:
-    """``GroupQueryAttention`` of each layer on the same projections, each with a cache of its own."""
+    """``GroupQueryAttention`` of each layer on the same projections, each with its own cache."""
     value, nodes, pasts, presents = helper.make_tensor_value_info, [], [], []
     for layer in range(layers):
         past, present = ([f"{name}{kind}{layer}" for kind in ("key", "value")] for name in ("past_", ""))
@@ -51,7 +51,7 @@ def model(layers: int, heads: int, groups: int, size: int) -> ModelProto:
 
 
 def arrays(lib: Any, length: int, groups: int) -> list[np.ndarray]:
-    """Random inputs for the token behind ``length - 1`` others."""
+    """Random inputs for the token after ``length - 1`` others."""
     rng, made = np.random.default_rng(0), []
     for one in lib.signature.of_kind("input"):
         shape = [n if isinstance(n, int) else 1 if str(n) == "n" else length for n in one.shape]
@@ -66,7 +66,7 @@ def arrays(lib: Any, length: int, groups: int) -> list[np.ndarray]:
 
 
 def main() -> None:
-    """Compile each kind, and print times and bytes for each length."""
+    """Compile each variant, and print times and bytes for each length."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     for name, default in (("layers", 22), ("heads", 32), ("groups", 4), ("size", 64), ("threads", 1)):
         parser.add_argument(f"--{name}", type=int, default=default)

@@ -1,13 +1,14 @@
-"""Exported libraries: how large they are, how fast they load and run, and whether many threads may call one.
+"""Measure exported libraries: their size, how fast they load and run, and whether many threads can call one.
 
     python benchmarks/libraries.py
     python benchmarks/libraries.py --seconds 60 --callers 8 --levels
 
-Four lines, each with its bar: the file of light_squeezenet without its weights (300 KB; ``--levels`` adds a
-line for the file with code for every level of processors); loading ResNet-50's, 100 MB, in a process that has
-imported the runtime, file in memory (20 ms, its checksum verified); one run of it beside the process that
-compiled it, in turns (0.97); and so many threads that call one loaded library for so long, each with inputs
-of its own: no wrong answer, and no more memory at the end than after a second.
+It prints four lines, each with its limit. First, the size of light_squeezenet's file without its weights (300
+KB; ``--levels`` adds a line for the file with code for every CPU level). Second, the time to load ResNet-50's
+file, 100 MB, which is in the page cache, in a process that has imported the runtime (20 ms, checksum
+verified). Third, the speed of one run of it relative to the process that compiled it, interleaved (0.97).
+Fourth, ``--callers`` threads call one loaded library for ``--seconds`` seconds, each with its own inputs: no
+result may be wrong, and the memory must not grow after the first second.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ LOAD += "print(time.perf_counter() - t)"
 
 
 def weights_apart(folder: Path) -> bool:
-    """The size of a small library without its weights."""
+    """Measure the size of a small library without its weights."""
     path = folder / "squeezenet.so"
     lib = tvmlite.compile(from_onnx(model("light_squeezenet")))
     lib.export(path)
@@ -50,7 +51,7 @@ def weights_apart(folder: Path) -> bool:
 
 
 def levels(folder: Path) -> bool:
-    """The size of the same library with code for all levels of processors, and of the weights they share."""
+    """Measure the size of the same library with code for all CPU levels, and of their shared weights."""
     path = folder / "levels.so"
     lib = tvmlite.compile(from_onnx(model("light_squeezenet")), cpu_levels=[one.name for one in LEVELS])
     lib.export(path)
@@ -62,7 +63,7 @@ def levels(folder: Path) -> bool:
 
 
 def loading(path: Path) -> bool:
-    """The time that a new process takes to load a library."""
+    """Measure the time that a new process takes to load a library."""
     times = [
         float(subprocess.run([sys.executable, "-c", LOAD, str(path)], capture_output=True, check=True).stdout)
         for _ in range(9)
@@ -74,7 +75,7 @@ def loading(path: Path) -> bool:
 
 
 def speed(lib: CompiledModule, inputs: dict[str, np.ndarray], rounds: int) -> bool:
-    """A run of the exported library beside one of the library in the process that compiled it."""
+    """Compare runs of the exported library with runs in the process that compiled it."""
     ours: list[float] = []
     theirs: list[float] = []
     with Exported(lib, inputs, 1, "cpu") as other:
@@ -88,12 +89,12 @@ def speed(lib: CompiledModule, inputs: dict[str, np.ndarray], rounds: int) -> bo
 
 
 def resident() -> int:
-    """Bytes of this process in memory."""
+    """The resident memory of this process, in bytes."""
     return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGESIZE")
 
 
 def many_callers(path: Path, callers: int, seconds: float) -> bool:
-    """One library called from many threads at once."""
+    """Call one library from many threads at once."""
     lib = runtime.load(path)
     rng = np.random.default_rng(0)
     shape = lib.signature.of_kind("input")[0].shape
@@ -120,7 +121,7 @@ def many_callers(path: Path, callers: int, seconds: float) -> bool:
 
 
 def main() -> int:
-    """Print all lines; 1 if one is beyond its bar."""
+    """Print all lines; return 1 if one exceeds its limit."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )

@@ -1,10 +1,11 @@
-"""Damaged libraries: random bytes changed, and files cut off, each loaded and run in a process of its own.
+"""Load and run damaged libraries, with random bytes changed or the end cut off, each in its own process.
 
     python benchmarks/library_faults.py
     python benchmarks/library_faults.py --flips 500 --truncations 100 --seed 0
 
-Of a shared library and of an archive. Each is refused with a ``LibraryError``, or harmless: it gives the same
-bits as the whole one. Status 1: one gave another result, ended its process, or raised another error.
+This is done with a shared library and with an archive. Each damaged file must be refused with a
+``LibraryError``, or be harmless: it gives the same bits as the intact one. The exit status is 1 if one gives
+another result, ends its process, or raises another error.
 """
 
 from __future__ import annotations
@@ -25,14 +26,14 @@ from tvmlite import relay, runtime
 from tvmlite.core.errors import LibraryError
 
 REFUSED, HARMLESS, WRONG, OTHER = 10, 11, 12, 13
-"""Exit statuses of the process that loads one."""
+"""Exit statuses of the process that loads a damaged library."""
 
 SECONDS = 60
-"""After which such a process is ended."""
+"""Seconds after which such a process is ended."""
 
 
 def exported(folder: Path) -> list[Path]:
-    """A small convolution network, as shared library and as archive."""
+    """Export a small convolution network as a shared library and as an archive."""
     rng = np.random.default_rng(0)
     x = relay.var("x", shape=(1, 8, 16, 16), dtype="float32")
     first = relay.const(rng.standard_normal((32, 8, 3, 3)).astype("float32"))
@@ -46,7 +47,7 @@ def exported(folder: Path) -> list[Path]:
 
 
 def damaged(whole: bytes, flips: int, truncations: int, seed: int) -> Iterator[tuple[str, bytes]]:
-    """Copies with one byte changed, then copies that are cut off."""
+    """Copies of ``whole`` with one byte changed, then copies that are cut off."""
     rng = np.random.default_rng(seed)
     for place in rng.integers(0, len(whole), flips).tolist():
         value = whole[place] ^ int(rng.integers(1, 256))
@@ -73,7 +74,7 @@ def outcome(path: Path, x: np.ndarray, expected: np.ndarray) -> int:
 
 
 def main() -> int:
-    """Print a line for each kind of file; 1 if one was not refused and not harmless."""
+    """Print a line for each kind of file; return 1 if one was neither refused nor harmless."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -88,7 +89,7 @@ def main() -> int:
             whole, counts = path.read_bytes(), Counter[int]()
             copy = path.with_name(f"whole{path.suffix}")
             copy.write_bytes(whole)
-            runtime.set_num_threads(1)  # so that no pool has threads in the process that forks
+            runtime.set_num_threads(1)  # so that the process that forks has no pool threads
             expected = runtime.load(copy)(x)
             for what, content in damaged(whole, options.flips, options.truncations, options.seed):
                 path.write_bytes(content)

@@ -2,8 +2,9 @@
  *
  *     driver CALLERS SECONDS ROWS COLUMNS OUTPUTS [plain | interface]
  *
- * `plain` calls the function itself, with scratch memory of each thread; `interface` calls net_run_tensors.
- * Prints the calls, those that were wrong, and by how many kB the process grew after a tenth of the time. */
+ * `plain` calls the function itself, with separate scratch memory for each thread; `interface` calls
+ * net_run_tensors. Prints the number of calls, the number of wrong results, and by how many kB the process grew
+ * after a tenth of the time. */
 #define _GNU_SOURCE 1
 #include <pthread.h>
 #include <stdio.h>

@@ -1,14 +1,15 @@
-"""An exported library under many callers in C: its answers, its memory, and what checking tools say.
+"""Call an exported library from many threads in C: check its results, its memory, and the reports of analysis
+tools.
 
     python benchmarks/library_threads.py
     python benchmarks/library_threads.py --seconds 60 --callers 8
 
-The program ``library_threads.c`` calls a library of three dense layers from so many threads at once, for so
-long, and compares each result with that thread's first. It runs, with the plain function and with the one on
-DLPack's arrays, as it is; built by Clang with ThreadSanitizer, the thread pool and the interface too (and the
-kernels, of the target ``c``); and, for at most ten seconds, in Valgrind's memcheck. Last, one thread runs a
-library 10,000 times in Python. Status 1: a result is wrong, a tool has found something, or memory has grown
-by more than 4 MB.
+The program ``library_threads.c`` calls a library of three dense layers from ``--callers`` threads at once for
+``--seconds`` seconds, and compares each result with that thread's first. It calls the plain function and the
+one for DLPack's arrays. It runs in three ways: normally; compiled by Clang with ThreadSanitizer, including
+the thread pool, the interface and the kernels (with the target ``c``); and, for at most ten seconds, in
+Valgrind's memcheck. Finally, one thread runs a library 10,000 times in Python. The exit status is 1 if a
+result is wrong, a tool reports an error, or the memory has grown by more than 4 MB.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ from tvmlite.runtime.pool import pool
 ROWS, COLUMNS, HIDDEN, OUTPUTS = 96, 64, 128, 32
 DRIVER = Path(__file__).with_suffix(".c")
 MOST_GROWTH = 4 << 10
-"""kB that a process may grow by once all threads have begun."""
+"""The most kB by which a process may grow once all threads have started."""
 
 RUNS = 10_000
 
@@ -50,14 +51,14 @@ def network(target: str) -> CompiledModule:
 
 
 def built(folder: Path, options: list[str], sources: list[str], name: str) -> Path:
-    """The driver, with ``sources``."""
+    """Compile the driver together with ``sources``."""
     command = ["clang", "-O1", "-gdwarf-4", *options, str(DRIVER), *sources, "-lm", "-lpthread", "-o", name]
     subprocess.run(command, cwd=folder, check=True)
     return folder / name
 
 
 def driven(what: str, command: list[str], options: argparse.Namespace, seconds: float, way: str) -> bool:
-    """Run the driver, and print what it found; whether that is nothing."""
+    """Run the driver and print the errors that it found; return whether there are none."""
     sizes = [ROWS, COLUMNS, OUTPUTS]
     words = [*command, str(options.callers), str(seconds), *map(str, sizes), way]
     environment = os.environ | {"TVMLITE_NUM_THREADS": str(options.threads)}
@@ -78,7 +79,7 @@ def driven(what: str, command: list[str], options: argparse.Namespace, seconds: 
 
 
 def many_runs(path: Path) -> bool:
-    """Memory over many runs from Python, after the first thousand."""
+    """Check the growth of memory over many runs from Python, after the first thousand."""
     lib, x = runtime.load(path), np.ones((ROWS, COLUMNS), np.float32)
     for _ in range(1000):
         lib(x)
@@ -91,12 +92,12 @@ def many_runs(path: Path) -> bool:
 
 
 def resident() -> int:
-    """kB of this process in memory."""
+    """The resident memory of this process, in kB."""
     return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGESIZE") // 1024
 
 
 def main() -> int:
-    """Print a line for each run; 1 if anything was found."""
+    """Print a line for each run; return 1 if any error was found."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )

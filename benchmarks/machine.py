@@ -1,11 +1,12 @@
-"""What a row of ``tvmlite/machine/table.py`` says of this processor, measured with generated loops.
+"""Measure, with generated loops, the numbers of this processor's row in ``tvmlite/machine/table.py``.
 
     python benchmarks/machine.py [--gigahertz 3.7]
 
-It prints multiply-adds, additions and loads a cycle, the latency of a multiply-add, whether additions take
-time beside multiply-adds, and the bytes a second that one core reads from arrays of growing size: where that
-falls, a cache ends. The clock is found by a chain of operations on whole numbers, each of which takes a
-cycle; ``--gigahertz`` says it instead. Of seven measurements the best counts. On a busy machine, repeat.
+It prints multiply-adds, additions and loads per cycle, the latency of a multiply-add, whether additions slow
+down multiply-adds, and the bytes per second that one core reads from arrays of growing size: where this
+number falls, the array exceeds a cache. The clock is measured by a chain of integer operations, each of which
+takes one cycle, unless ``--gigahertz`` gives it. Each number is the best of seven measurements. On a busy
+machine, repeat the run.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ LANES = TARGET.lanes("float32")
 VECTOR = f"<{LANES} x float>"
 TURNS = 200_000
 CHAINS = 10
-"""Accumulators side by side: more than a latency of four cycles times two ports."""
+"""The number of independent accumulators: more than a latency of four cycles times two ports."""
 
 KILOBYTES = (16, 24, 40, 64, 128, 256, 384, 768, 1536, 3072, 6144, 16384, 131072)
 
@@ -48,13 +49,13 @@ end:
 
 
 def function(text: str) -> Callable[[int, int], None]:
-    """The compiled ``run`` of ``text``, a function of a number and an address."""
+    """The function ``run`` compiled from ``text``; its arguments are a number and an address."""
     loaded = jit.load([jit.compile_object(text, TARGET)], {}, forever=True)
     return ctypes.CFUNCTYPE(None, ctypes.c_int64, ctypes.c_void_p)(loaded.address("run"))
 
 
 def seconds(run: Callable[[], None]) -> float:
-    """Of the best of seven runs, this thread's own time."""
+    """The processor time of this thread in the best of seven runs."""
     found = []
     for _ in range(7):
         start = time.thread_time()
@@ -64,8 +65,8 @@ def seconds(run: Callable[[], None]) -> float:
 
 
 def per_turn(kind: str, chains: int) -> float:
-    """Seconds of a turn of a loop in which ``chains`` accumulators go one step: of ``fma``, ``fadd``, or one
-    of each (``both``)."""
+    """Seconds of a loop iteration in which each of ``chains`` accumulators is updated by ``fma``, ``fadd``,
+    or one of each (``both``)."""
     before = [f"  %s{n} = load volatile {VECTOR}, ptr %data, align 64" for n in range(2 * chains + 1)]
     phis, body, after = [], [], []
     names = [f"a{n}" for n in range(chains)] if kind != "fadd" else []
@@ -82,7 +83,7 @@ def per_turn(kind: str, chains: int) -> float:
 
 
 def per_loads(count: int) -> float:
-    """Seconds of a turn that loads ``count`` vectors of the first cache."""
+    """Seconds of a loop iteration that loads ``count`` vectors from the first-level cache."""
     wide = TARGET.vector_bits // 8
     body = []
     for n in range(count):
@@ -92,7 +93,7 @@ def per_loads(count: int) -> float:
 
 
 def per_cycle_of_the_clock() -> float:
-    """Seconds of a cycle, from a chain of operations on whole numbers that LLVM cannot shorten."""
+    """Seconds of a cycle, measured by a chain of integer operations that LLVM cannot shorten."""
     body = ["  %c0 = phi i64 [1, %entry], [%c32, %loop]"]
     body += [f"  %c{n + 1} = {'xor' if n % 2 else 'add'} i64 %c{n}, %i" for n in range(32)]
     return _of_turns([], body, ["  store volatile i64 %c32, ptr %data"]) / 32
@@ -108,7 +109,7 @@ def _of_turns(before: list[str], body: list[str], after: list[str]) -> float:
 
 
 def bandwidth(size: int) -> float:
-    """Bytes a second that one core reads, again and again, from ``size`` bytes."""
+    """The bytes per second at which one core reads the same ``size`` bytes again and again."""
     wide, lines = TARGET.vector_bits // 8, 8
     body = [
         "  %o = phi i64 [0, %entry], [%around, %loop]",
@@ -131,7 +132,7 @@ def bandwidth(size: int) -> float:
 
 
 def main() -> None:
-    """Print what was measured."""
+    """Print the measured numbers."""
     parser = argparse.ArgumentParser(description="measure this processor for tvmlite/machine/table.py")
     parser.add_argument("--gigahertz", type=float, help="the clock, if it is known")
     given = parser.parse_args().gigahertz

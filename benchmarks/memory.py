@@ -1,14 +1,14 @@
-"""Peak memory of compiling models, beside that of a process in which ONNX Runtime loads them.
+"""Compare the peak memory of compiling models with that of a process in which ONNX Runtime loads them.
 
     python benchmarks/memory.py [resnet50 light_resnet50 bert_base] [--error-bound 1e-4] [--bar 1.3]
 
-Each model is written to a file, and each measurement is a process of its own, with an empty cache: ONNX
-Runtime makes a session of the file (one thread, otherwise its defaults); ``tvmlite.compile`` compiles it; the
-command ``tvmlite compile`` writes a library. A peak is ``VmHWM`` of Linux: what the process had in memory at
-most, files that it maps among that. The last columns are of the process and those that it starts: the largest
-sum of ``VmRSS``, looked at every 5 ms. It counts what forked processes share once for each, and where a
-linker is started may find the process twice for a moment. Ratios are to ONNX Runtime's peak; the status is 1
-if that of a peak is above ``--bar``.
+Each model is written to a file, and each measurement runs in its own process, with an empty cache: ONNX
+Runtime creates a session from the file (one thread, otherwise its defaults); ``tvmlite.compile`` compiles it;
+the command ``tvmlite compile`` writes a library. A peak is Linux's ``VmHWM``: the largest resident memory of
+the process, including files that it maps. The last columns also include the processes that it starts: the
+largest sum of ``VmRSS``, sampled every 5 ms. This sum counts memory that forked processes share once for
+each, and when a linker is started it may count the process twice for a moment. Ratios are relative to ONNX
+Runtime's peak; the exit status is 1 if the ratio of a peak exceeds ``--bar``.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from tvmlite.cli import main
 assert main(["compile", sys.argv[1], "-o", sys.argv[1] + ".so", "--error-bound", sys.argv[2]]) == 0
 """,
 }
-"""What the processes do with the file and the error bound that they are given."""
+"""The code of the processes; its arguments are the file and the error bound."""
 
 PEAK = """
 print(open("/proc/self/status").read())
@@ -51,7 +51,7 @@ open(sys.argv[2], "wb").write(networks.model(sys.argv[1]).SerializeToString())
 """
 
 INTERVAL = 0.005
-"""Seconds between two looks at all processes."""
+"""Seconds between two samples of the memory of all processes."""
 
 
 def main() -> int:
@@ -83,7 +83,7 @@ def main() -> int:
 
 
 def _run(code: str, folder: Path, *arguments: object) -> tuple[float, float]:
-    """Megabytes that a process of ``code`` has at its peak, by itself and with those it starts."""
+    """The peak megabytes of a process that runs ``code``, without and with the processes that it starts."""
     with tempfile.TemporaryDirectory(dir=folder) as cache:
         words = [sys.executable, "-c", f"import sys\n{code}{PEAK}", *map(str, arguments)]
         environment = {**os.environ, "TVMLITE_CACHE": cache}
@@ -102,16 +102,16 @@ def _run(code: str, folder: Path, *arguments: object) -> tuple[float, float]:
 
 
 def _megabytes_of_session(session: int) -> float:
-    """What all processes of ``session`` have in memory, added up."""
+    """The resident memory of all processes of ``session``, added up."""
     total = 0
     for entry in Path("/proc").iterdir():
         if entry.name.isdecimal():
             try:
-                # after the name in brackets: state, parent, group, session
+                # the fields after the name in brackets: state, parent, group, session
                 if int((entry / "stat").read_text().rpartition(")")[2].split()[3]) == session:
                     found = re.search(r"VmRSS:\s+(\d+) kB", (entry / "status").read_text())
                     total += int(found[1]) if found else 0
-            except OSError:  # it has just ended
+            except OSError:  # the process has just ended
                 continue
     return total * 1024 / 1e6
 

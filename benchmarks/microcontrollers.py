@@ -1,12 +1,12 @@
-"""Memory that models take on a microcontroller, and the instructions that they run.
+"""Measure the memory of models on a microcontroller, and the number of instructions of a run.
 
     python benchmarks/microcontrollers.py [NAMES] [--cpu cortex-m4] [--levels=-Os,-O2] [--sizes-only]
 
-Each model is compiled in float32 and, quantized on random data, in 8 bits. Code is what the compiler makes of
-the source without its weights; instructions are those of one run, by an emulator (``bare_metal``), for the
-processor's own target (``-mcpu``) and, as "loops", by the same without the technique that multiplies bytes by
-its instruction sets. With ``--published``, what others have published of the same networks is printed with
-its source.
+Each model is compiled in float32 and, quantized on random data, in 8 bits. The code size is that of the
+compiled source without its weights. The instructions of one run are counted by an emulator (``bare_metal``),
+for the target with the processor's ``-mcpu`` and, in the column "loops", for the same target without the
+technique that uses special instructions to multiply bytes. With ``--published``, published numbers of others
+for the same networks are printed with their source.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ from tvmlite.relay.ir.nodes import Module
 from tvmlite.te.templates import table
 
 CALIBRATION = 8
-"""Random inputs that a model is quantized on."""
+"""The number of random inputs with which a model is quantized."""
 
 TECHNIQUE = "acle_products"
-"""What multiplies bytes by C functions; without it they are multiplied in plain loops."""
+"""The technique that multiplies bytes by C functions; without it they are multiplied in plain loops."""
 
 PUBLISHED = """Published by others, for networks of MLPerf Tiny (Banbury et al. 2021):
 - weights, TensorFlow Lite, int8: keyword spotter 53 KB, ResNet-8 96 KB, autoencoder 270 KB
@@ -46,7 +46,7 @@ PUBLISHED = """Published by others, for networks of MLPerf Tiny (Banbury et al. 
 
 
 def main() -> None:
-    """Print a row for each model and type of numbers."""
+    """Print a row for each model and data type."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -77,17 +77,17 @@ def quantized(module: Module) -> Module:
         {p.name: draw.standard_normal(p.type.shape).astype("float32") for p in module.main.params}  # type: ignore[union-attr]
         for _ in range(CALIBRATION)
     ]
-    return relay.quantize(module, data, measure=False).module  # what is faster here says nothing of there
+    return relay.quantize(module, data, measure=False).module  # times on this machine would not apply
 
 
 def row(module: Module, cpu: str, levels: list[str], runs: bool) -> str:
-    """The columns of ``module``."""
+    """The columns of the table for ``module``."""
     own = tvmlite.compile(module, f"c -mcpu={cpu}", name="net")
     columns = [f"{own.signature.workspace or 0:8,}", f"{own.constants.size:9,}"]
     for level in levels:
         columns.append(f"{code(own, cpu, level):9,}")
         columns.append(f"{count(own, cpu, level):12,}" if runs else f"{'-':>12}")
-        with without(TECHNIQUE):  # kernels are lowered when they are written
+        with without(TECHNIQUE):  # kernels are lowered when their source is written
             loops = tvmlite.compile(module, f"c -mcpu={cpu}", name="net")
             columns.append(f"{count(loops, cpu, level):12,}" if runs else f"{'-':>12}")
     return " ".join(columns)
@@ -95,7 +95,7 @@ def row(module: Module, cpu: str, levels: list[str], runs: bool) -> str:
 
 @contextlib.contextmanager
 def without(technique: str) -> Iterator[None]:
-    """Schedules as they are if ``technique`` has none."""
+    """Disable the schedules of ``technique``."""
     techniques.load()
     kept = {anchor: list(rows) for anchor, rows in table.TEMPLATES.items()}
     for anchor, rows in kept.items():
@@ -107,7 +107,7 @@ def without(technique: str) -> Iterator[None]:
 
 
 def code(lib: CompiledModule, cpu: str, level: str) -> int:
-    """The bytes of code of ``lib`` without its weights."""
+    """The code size of ``lib`` without its weights, in bytes."""
     with tempfile.TemporaryDirectory(prefix="tvmlite-tiny-") as folder:
         source = Path(folder) / "net.c"
         lib.export(source, weights="file")
@@ -115,7 +115,7 @@ def code(lib: CompiledModule, cpu: str, level: str) -> int:
 
 
 def count(lib: CompiledModule, cpu: str, level: str) -> int:
-    """The instructions of one run; its self-test passes."""
+    """The number of instructions of one run; its self-test must pass."""
     with tempfile.TemporaryDirectory(prefix="tvmlite-tiny-") as folder:
         lib.export(Path(folder) / "net.c")
         failed, instructions = bare_metal.run(bare_metal.compiled(Path(folder), cpu, level), cpu)

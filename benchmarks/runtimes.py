@@ -1,4 +1,4 @@
-"""The runtimes that people deploy models with, each as a function that runs one model once."""
+"""The runtimes to compare with, each as a function that runs one model once."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ def peers(
 ) -> dict[str, Run]:
     """A run of ``model`` on ``inputs`` in each peer that is installed: onnxruntime first, always in float32.
 
-    ``with_torch``: ``torch.compile`` as well, which takes half a minute for a model, and whose answer is
-    compared with onnxruntime's.
-    ``exact``: OpenVINO computes in float32, too; else in what it chooses for this processor, which is
-    printed. One process measures one number of threads: OpenVINO keeps to the first it was given.
+    ``with_torch``: include ``torch.compile``, which takes half a minute for a model, and whose result is
+    compared with onnxruntime's. ``exact``: OpenVINO also computes in float32; otherwise in the precision that
+    it chooses for this processor, which is printed. A process must use only one number of threads: OpenVINO
+    keeps the first that it gets.
     """
     data = model.SerializeToString()
     runs: dict[str, Run] = {"onnxruntime": onnxruntime_runs(data, threads)(inputs)}
@@ -41,7 +41,7 @@ def peers(
 
 
 def onnxruntime_runs(model: str | bytes, threads: int) -> Callable[[Mapping[str, np.ndarray]], Run]:
-    """For inputs, a run of ``model``, a path or the bytes of a file, in onnxruntime."""
+    """A function from inputs to a run of ``model`` (a path or the bytes of a file) in onnxruntime."""
     session = onnxruntime_session(model, threads)
     return lambda inputs: lambda: session.run(None, dict(inputs))
 
@@ -49,7 +49,7 @@ def onnxruntime_runs(model: str | bytes, threads: int) -> Callable[[Mapping[str,
 def openvino_runs(
     model: str | bytes, threads: int, exact: bool = True
 ) -> Callable[[Mapping[str, np.ndarray]], Run]:
-    """For inputs, a run of ``model``, a path or the bytes of a file, in OpenVINO; ``exact``: as ``peers``."""
+    """The same for OpenVINO; ``exact`` is as for ``peers``."""
     import openvino  # an optional extra
 
     core = openvino.Core()
@@ -67,7 +67,7 @@ def openvino_runs(
 def _torch(
     model: onnx.ModelProto, inputs: Mapping[str, np.ndarray], threads: int, want: list[np.ndarray]
 ) -> Run:
-    """``torch.compile``'s run of ``model``, once it has given ``want``."""
+    """A run of ``model`` by ``torch.compile``, after a check that its result is ``want``."""
     from torch_peer import compiled
 
     run = compiled(model, inputs, threads)

@@ -1,32 +1,34 @@
-"""How few trials a search needs: XGBoost without and with transfer, and random search, on six spaces.
+"""Compare how many trials searches need: XGBoost without and with transfer, and random search, on six spaces.
 
     python benchmarks/search.py --remember measured.jsonl                       # all tasks, five seeds
     python benchmarks/search.py --remember measured.jsonl conv3x3 softmax --seeds 2 --model model.json
     python benchmarks/search.py --rate conv3x3 light_resnet50                   # trials a minute
 
-The spaces (``searching.templates``) have 10,000 to billions of candidates and say nothing of what is good.
-Each search is a real one: it proposes, builds and measures on this machine, on one thread, by the processor
-time of the thread. What was measured once is kept in the file ``--remember`` and never measured again: all
-searches, of this run and of the next, are told the same time of the same code, and noise makes none luckier
-than another. Quick candidates are timed in turns with an earlier one (``searching.steady``), for a machine
-whose host others use is not always equally quick; how many never found it undisturbed is told at the end.
+The spaces (``searching.templates``) have 10,000 to billions of candidates and no hints which are good. Each
+search is a real one: it proposes, builds and measures on this machine, on one thread, in processor time. Each
+measurement is stored in the file ``--remember`` and never repeated: all searches, in this run and later ones,
+get the same time for the same code, so no search is favoured by noise. The speed of a virtual machine may
+change when others use its host, so runs of fast candidates are interleaved with those of an earlier one
+(``searching.steady``); the number of candidates that were always disturbed is printed at the end.
 
-How quick what a search believes to be the best is, is measured once more, and for longer: as a share of the
-peak of multiply-adds, in turns with a loop that does nothing else. ``best`` is the best that any search of
-the run has found, measured five times. ``share`` are means over the seeds of the best so far by ``best``
-after so many trials; ``to 95%`` is the mean number of trials after which 95% of it were reached (a search
-that did not counts with all its trials), and of each seed. What is refused or fails is a trial. ``ends at``
-is the best share among the four that a search found best, which it would compare last: the mean over the
-seeds, and the least. Of softmax, which is not made of multiply-adds, shares only tell candidates apart.
+The candidates that a search considers the best are measured again, and for longer. Their speed is given as a
+fraction (share) of the peak of multiply-adds, measured in interleaved runs of a loop of multiply-adds.
+``best`` is the best candidate of all searches of the run, measured five times. ``share`` is the share of the
+best candidate so far divided by that of ``best``, after several numbers of trials, as a mean over the seeds.
+``to 95%`` is the number of trials after which 95% of ``best`` are reached, as a mean and for each seed (all
+trials, if a search does not reach it). A candidate that is refused or fails counts as a trial. ``ends at`` is
+the best share among the four best candidates of a search, which it would compare at the end: the mean over
+the seeds, and the minimum. Softmax hardly uses multiply-adds; for it, shares only serve to compare
+candidates.
 
-``transfer`` begins with what was learned of other shapes of the same operators,
-``searching.shapes.TRAINED``: the model that comes with the package, or ``--model``, by
-``train_cost_model.py``. ``records`` begins with that and with configurations like those that were quick in
-other shapes, by the file ``--records``, which ``train_cost_model.py`` writes. ``plain`` begins with an
-estimate of cycles by the loops alone, and ``random`` with nothing.
+``transfer`` begins with a model trained on other shapes of the same operators, ``searching.shapes.TRAINED``:
+that of the package, or ``--model``, written by ``train_cost_model.py``. ``records`` begins with this model
+and with configurations similar to those that were fast for other shapes, from the file ``--records``, which
+``train_cost_model.py`` writes. ``plain`` begins with an estimate of cycles computed from the loops, and
+``random`` with nothing.
 
-``--rate`` instead searches tasks, or each different convolution of models as they are compiled, from nothing
-for ``--trials`` trials, and tells how many that are a minute, and where the time goes.
+``--rate`` instead runs searches of ``--trials`` trials, without prior knowledge, for tasks or for all
+different convolutions of models, and prints the trials per minute and where the time is spent.
 """
 
 from __future__ import annotations
@@ -108,7 +110,7 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
 
 
 def rates(names: Sequence[str], trials: int) -> None:
-    """Print how many trials a minute the searches of tasks, or of the convolutions of models, make."""
+    """Print the trials per minute of searches of tasks, or of the convolutions of models."""
     for name in names:
         found: list[Rate] = []
         todo = [autotune.create(*TESTED[name])] if name in TESTED else list(convolutions(name))
@@ -119,7 +121,7 @@ def rates(names: Sequence[str], trials: int) -> None:
 
 
 def compare(name: str, runner: Remembered, known: Prior, options: argparse.Namespace) -> None:
-    """Run all searches of a task, and print how they did."""
+    """Run all searches of a task, and print their results."""
     task = autotune.create(*TESTED[name])
     found: dict[str, list[_Search]] = {"plain": [], "transfer": [], "records": [], "random": []}
     handed = [] if options.records is None else similar_tasks.configurations(rec.load(options.records), task)
@@ -141,7 +143,7 @@ def compare(name: str, runner: Remembered, known: Prior, options: argparse.Names
         if options.random and seed < (options.random_seeds or options.seeds):
             found["random"].append(search(RandomTuner(task, seed), options.random))
     for one in itertools.chain.from_iterable(found.values()):
-        one.judge()  # the best can be told when all were measured
+        one.judge()  # the best is known only when all have been measured
     best = shares.best()
     print(
         f"{name}: {len(task.config_space):.0e} candidates, best {best:.3f} of the peak; "
@@ -154,19 +156,19 @@ def compare(name: str, runner: Remembered, known: Prior, options: argparse.Names
 
 @dataclass(frozen=True)
 class _Search:
-    """A search that is over."""
+    """A finished search."""
 
     shares: Shares
     records: list[Record]
     ended: Progress
 
     def judge(self) -> tuple[list[float], float]:
-        """The share of the peak that it had reached after each trial, and that of what it ends with."""
+        """The share of the peak reached after each trial, and that of the final result."""
         return self.shares.curve(self.records), self.shares.of_end(self.ended)
 
 
 def _line(several: Sequence[_Search], best: float) -> str:
-    """How searches did of which ``best`` is the best."""
+    """The line of the table for ``several`` searches; ``best`` is the best share of all."""
     curves, ends = zip(*[one.judge() for one in several], strict=True)
     after = [
         f"{mark}: {statistics.mean(curve[mark - 1] for curve in curves) / best:.3f}"
@@ -181,7 +183,7 @@ def _line(several: Sequence[_Search], best: float) -> str:
 
 
 def reached(curve: Sequence[float], wanted: float) -> int:
-    """After how many trials ``wanted`` was reached; all of them if it was not."""
+    """The number of trials after which ``wanted`` was reached; all trials if it was not."""
     return next((n for n, speed in enumerate(curve, 1) if speed >= wanted), len(curve))
 
 

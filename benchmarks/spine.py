@@ -1,9 +1,10 @@
-"""Compile time, cached compile time, peak memory, and latency against onnxruntime, in turns.
+"""Measure compile time, cached compile time, peak memory, and latency interleaved with onnxruntime.
 
     python benchmarks/spine.py light_resnet50 light_squeezenet --threads 1 2
 
-Compilations run in processes of their own: cold with an empty cache, then again with what it left. So does
-the exported library; the last column is its ratio to the process that compiled it.
+Each compilation runs in its own process: first cold, with an empty cache, then with the cache that the first
+has filled. The exported library also runs in its own process; the last column is the ratio of its time to
+that in the process that compiled it.
 """
 
 from __future__ import annotations

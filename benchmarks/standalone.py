@@ -1,9 +1,9 @@
-"""Standalone C by the machine's GCC against the library that compiles for it, interleaved, on one thread.
+"""Compare standalone C, compiled by the machine's GCC, with the usual library, interleaved, on one thread.
 
     TVMLITE_NUM_THREADS=1 taskset -c 1 python benchmarks/standalone.py [NAMES] [--target TARGET]
 
-The library's time over the C's: above 1 the C is quicker. ``best`` is of the least time of each, which says
-more than medians on a machine that others use.
+A ratio is the library's time divided by that of the C code: above 1 the C code is faster. ``best`` is the
+ratio of the minimum times, which is more reliable than medians on a machine that others use.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def main() -> None:
 
 
 def row(name: str, target: str) -> str:
-    """The columns of ``name``."""
+    """The columns of the table for the model ``name``."""
     graph = model(name)
     module, inputs = relay.frontend.from_onnx(graph), list(light_input(graph).values())
     native = tvmlite.compile(module)
@@ -75,7 +75,7 @@ def row(name: str, target: str) -> str:
 
 
 def timed(call: Any) -> float:
-    """Seconds."""
+    """The seconds of ``call``."""
     start = time.perf_counter()
     call()
     return time.perf_counter() - start

@@ -1,7 +1,7 @@
-"""An ONNX model in PyTorch: the operators of our networks as functions of torch, and ``torch.compile``.
+"""Run ONNX models in PyTorch: the operators of our networks as torch functions, and ``torch.compile``.
 
-Not a general importer: what an operator has no use for in these networks (padding that differs by side, an
-LSTM's initial state) is a NotImplementedError. Scalars become Python's, as one writes them in PyTorch.
+This is not a general importer: features that these networks do not use (padding that differs by side, an
+LSTM's initial state) raise a NotImplementedError. Scalars become Python numbers, as is usual in PyTorch.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from torch.nn import functional
 def compiled(
     model: onnx.ModelProto, inputs: Mapping[str, np.ndarray], threads: int
 ) -> Callable[[], list[np.ndarray]]:
-    """A run of ``model`` by ``torch.compile`` as it comes; the first one compiles."""
+    """A run of ``model`` by ``torch.compile`` with its defaults; the first run compiles."""
     torch.set_num_threads(threads)
     module = torch.compile(of_onnx(model))
     given = [torch.from_numpy(value) for value in inputs.values()]
@@ -34,9 +34,9 @@ def compiled(
 
 
 def of_onnx(model: onnx.ModelProto) -> fx.GraphModule:
-    """``model`` as a module of PyTorch: its inputs in their order, a tuple of its outputs."""
+    """``model`` as a PyTorch module, with the inputs in their order and a tuple of the outputs."""
     root, graph = nn.Module(), fx.Graph()
-    tracer = fx.proxy.GraphAppendingTracer(graph)  # what is done to a Proxy of it goes into the graph
+    tracer = fx.proxy.GraphAppendingTracer(graph)  # records operations on its Proxies in the graph
     values: dict[str, Any] = {}
     for place, tensor in enumerate(model.graph.initializer):
         array = numpy_helper.to_array(tensor)
@@ -68,7 +68,7 @@ def of_onnx(model: onnx.ModelProto) -> fx.GraphModule:
 
 
 def _lstm(root: nn.Module, arguments: list[Any], attributes: dict[str, Any]) -> nn.LSTM:
-    """ONNX's gates are in the order input, output, forget, cell; PyTorch's input, forget, cell, output."""
+    """ONNX's gates have the order input, output, forget, cell; PyTorch's input, forget, cell, output."""
     if len(arguments) != 4 or set(attributes) != {"hidden_size"}:
         raise NotImplementedError(f"an LSTM of {len(arguments)} inputs, {sorted(attributes)}")
     size = attributes["hidden_size"]
@@ -118,8 +118,9 @@ def _layer_norm(x, scale, shift, *, axis=-1, epsilon=1e-5):
 
 
 def _transpose(x, *, perm):
-    """A swap of the last two axes stands by itself, as one writes attention's keys: torch 2.13 takes one
-    permutation that does both for a swap alone when it looks for attention, and then fails to compile."""
+    """A transpose, with a swap of the last two axes as a separate step, as is usual for attention's keys:
+    when torch 2.13 looks for attention, it takes a permutation that also swaps them for only a swap, and
+    fails to compile."""
     if perm[-1] < perm[-2]:
         return x.permute([*perm[:-2], perm[-1], perm[-2]]).transpose(-2, -1)
     return x.permute(perm)

@@ -1,14 +1,16 @@
-"""Train the cost model that comes with the package: measure kernels of many shapes, learn, write a file.
+"""Train the cost model that the package contains: measure kernels of many shapes, fit the model, write a
+file.
 
     python benchmarks/train_cost_model.py --records kernels.jsonl --measure 128      # measures, then trains
     python benchmarks/train_cost_model.py --records kernels.jsonl                    # trains on what is there
 
-A third of the candidates of each task (``searching.groups`` and ``searching.shapes.TRAINED``) are random, and
-two thirds those of searches, without and with the model there is, so that what is quick is among them, and
-what that model errs on. Further tasks in the file, such as those of ``tvmlite tune``, are learned from too,
-and further files can be given: times of one are not held against those of another.
-Before the model is written it is told how well each task's order is predicted by a model that was trained on
-all others: the rank correlation, and how quick the quickest of the first 8 by the model is beside the best.
+A third of the candidates of each task (``searching.groups`` and ``searching.shapes.TRAINED``) are random. Two
+thirds come from searches, without and with the existing model, so that they include fast candidates, and
+those for which the model is wrong. Other tasks in the file, such as those of ``tvmlite tune``, are also used,
+and more files can be given; times of different files are not compared with each other. Before the model is
+written, the script prints how well a model trained on all other tasks predicts the order of each task: the
+rank correlation, and the speed of the best of the 8 candidates that the model ranks first, relative to the
+best of all.
 """
 
 from __future__ import annotations
@@ -38,8 +40,8 @@ from tvmlite.te.space import Task
 
 
 def measure(path: Path, trials: int, seed: int, seconds: float) -> None:
-    """Measure ``trials`` candidates of each task, and append them to the file at ``path``; tasks that it has
-    are left out, and no task is begun after so many ``seconds``."""
+    """Measure ``trials`` candidates of each task, and append them to the file at ``path``. Tasks that are
+    already in the file are skipped, and no task is started after ``seconds`` seconds."""
     started = time.monotonic()
     done = {record.task_key for record in rec.load(path)} if path.exists() else set()
     kinds: tuple[Callable[[Task], Tuner], ...] = (
@@ -63,13 +65,13 @@ def measure(path: Path, trials: int, seed: int, seconds: float) -> None:
 
 
 def _tasks() -> Iterator[Task]:
-    """All that are to be measured; the groups of models are made when the others are done."""
+    """All tasks to be measured; the groups of models are created only after the others."""
     yield from (autotune.create(*one) for one in TRAINED)
     yield from groups(Target.parse("native"))
 
 
 def judged(model: Trees, target: Target, rows: np.ndarray, scores: np.ndarray) -> tuple[float, float]:
-    """The rank correlation, and the share of the best's speed that the first 8 by ``model`` reach."""
+    """The rank correlation, and the relative speed of the best of the first 8 candidates by ``model``."""
     said = transfer.corrected(model, target)(rows)
     ranks = [np.argsort(np.argsort(one, kind="stable")) for one in (said, scores)]
     first = np.argsort(-said, kind="stable")[:8]
@@ -77,7 +79,7 @@ def judged(model: Trees, target: Target, rows: np.ndarray, scores: np.ndarray) -
 
 
 def _known(path: Path, target: Target) -> dict[tuple[Path, str], transfer.TrainingData]:
-    """What the records at ``path`` tell of each task, by its key."""
+    """The training data from the records at ``path`` for each task, by its key."""
     of_task: dict[str, list[rec.Record]] = {}
     for record in rec.load(path):
         of_task.setdefault(record.task_key, []).append(record)

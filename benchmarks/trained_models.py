@@ -1,4 +1,4 @@
-"""Trained models that packages of PyPI and npm carry: right against ONNX Runtime, and how quick.
+"""Check trained models from PyPI and npm packages against ONNX Runtime, and measure their speed.
 
     python benchmarks/trained_models.py --only-check                    are they right? (no timing)
     python benchmarks/trained_models.py --threads 1 2 --output run.jsonl     all of it; resumes after a stop
@@ -6,7 +6,7 @@
     python benchmarks/trained_models.py --list
 
 ``benchmarks/trained/packages.toml`` lists the packages. They are downloaded once, and nothing in them is
-installed or executed: the models are taken out of the archives. docs/trained_models.md says how to read the
+installed or executed: only the models are extracted from the archives. docs/trained_models.md explains the
 tables.
 """
 
@@ -35,7 +35,7 @@ import tvmlite
 
 
 def main() -> int:
-    """Print the tables and the summary; 1 if a model is wrong, refused or failed."""
+    """Print the tables and the summary; return 1 if a model is wrong, refused or failed."""
     options = _options()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))  # so that stages end as well
     models = _models(options)
@@ -77,7 +77,7 @@ def _options() -> argparse.Namespace:
 
 
 def _models(options: argparse.Namespace) -> list[Trained]:
-    """The models that ``names`` choose; a package that cannot be had is said and left out."""
+    """The models that ``names`` select; a package that cannot be downloaded is reported and left out."""
     found: list[Trained] = []
     for package in packages():
         if options.names and not any(_may_choose(name, package.name) for name in options.names):
@@ -92,7 +92,7 @@ def _models(options: argparse.Namespace) -> list[Trained]:
 
 
 def _may_choose(name: str, package: str) -> bool:
-    """Whether ``name`` may choose a model of ``package``: by its package, if it gives one."""
+    """Whether ``name`` may select a model of ``package``: only if it names this package or none."""
     before = name.split(":")[0]
     return ":" not in name or fnmatchcase(package, f"*{before}*")
 
@@ -102,7 +102,7 @@ def _fits(pattern: str, name: str) -> bool:
 
 
 class Records:
-    """What is known of the models, kept in a file of JSON lines where one is given."""
+    """The records of the models, stored in a file of JSON lines if one is given."""
 
     def __init__(self, path: Path | None) -> None:
         self.path = path
@@ -115,7 +115,7 @@ class Records:
         return [one for one in self.all if (one["model"], one["kind"], one.get("threads")) == key]
 
     def add(self, record: dict[str, Any]) -> None:
-        """Keep one more."""
+        """Add one record."""
         self.all.append(record)
         if self.path:
             with self.path.open("a") as file:
@@ -132,7 +132,7 @@ def _heading(options: argparse.Namespace) -> None:
 
 
 def _model(model: Trained, folder: Path, records: Records, options: argparse.Namespace) -> None:
-    """Check one model and time it, unless that is on record."""
+    """Check one model and time it, unless there are records of both."""
     known = records.of(model.name, "check")
     times = [count for count in options.threads if not records.of(model.name, "time", count)]
     if known and (options.only_check or known[0]["verdict"] != "right" or not times):
@@ -181,7 +181,7 @@ def _timed(
 
 
 def _job(model: Trained, folder: Path, options: argparse.Namespace, **more: Any) -> dict[str, Any]:
-    """What a stage is told."""
+    """The job description for a stage."""
     files = {
         "events": "events.jsonl",
         "inputs": "inputs.npz",
@@ -197,7 +197,7 @@ def _job(model: Trained, folder: Path, options: argparse.Namespace, **more: Any)
 
 
 def _environment(options: argparse.Namespace) -> dict[str, str]:
-    """That of the stages, in which Python's bytecode is kept, as pip keeps that of what it installs."""
+    """The environment of the stages: Python's bytecode is cached, as it is for packages installed by pip."""
     paths = [str(Path(__file__).parent), os.environ.get("PYTHONPATH", "")]
     return os.environ | {
         "PYTHONPATH": os.pathsep.join(filter(None, paths)),
@@ -207,7 +207,7 @@ def _environment(options: argparse.Namespace) -> dict[str, str]:
 
 
 def _run(stage: str, job: dict[str, Any], options: argparse.Namespace) -> list[dict[str, Any]]:
-    """The events of a stage, in a process of its own; the last says so where it ended before its time."""
+    """Run a stage in its own process and return its events; the last one reports if the stage ended early."""
     events = Path(job["events"])
     events.write_text("")
     Path(job["self"]).write_text(json.dumps(job))
@@ -236,7 +236,7 @@ def _run(stage: str, job: dict[str, Any], options: argparse.Namespace) -> list[d
 
 
 def _end(child: subprocess.Popen[str]) -> None:
-    """End a stage and what it started."""
+    """End a stage and the processes that it started."""
     with contextlib.suppress(ProcessLookupError):
         os.killpg(child.pid, signal.SIGKILL)
     child.communicate()

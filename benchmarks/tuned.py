@@ -1,4 +1,4 @@
-"""Whole models before and after tuning, onnxruntime, OpenVINO and torch.compile (float32), timed in turns.
+"""Time whole models before and after tuning, onnxruntime, OpenVINO and torch.compile (float32), interleaved.
 
     python benchmarks/tuned.py light_squeezenet ocr_rec --budget 1m
     python benchmarks/tuned.py light_squeezenet --budget 1m 5m 20m --threads 1 --folder records
@@ -6,13 +6,14 @@
     python benchmarks/tuned.py resnet18 --budget 5m --error-bound 1e-4         with Winograd's convolutions
     python benchmarks/tuned.py resnet18 --budget 5m --torch                    beside torch.compile, too
 
-Each budget is tuned from nothing, into ``FOLDER/MODEL.BUDGET.THREADSt.jsonl``. A row gives how many kernels
-have their schedule from a record, milliseconds of each, the gain (untuned / tuned) with its 95% interval,
-tuned / onnxruntime, and the best peer / tuned: medians of the rounds' ratios. Where no schedule was replaced,
-untuned and tuned are one library, whose turns count together. The bars: no gain below 1 beyond doubt, no more
-than 1.1 times onnxruntime's time, and, for models that have one, the least of best peer / tuned (``BARS``); a
-miss makes the status 1. The load is printed with each row: tuning holds what it says on a busy machine as
-well, figures of this table do not.
+For each budget, the model is tuned without earlier records, into ``FOLDER/MODEL.BUDGET.THREADSt.jsonl``. A
+row gives the number of kernels whose schedule comes from a record, the milliseconds of each runtime, the gain
+(untuned / tuned) with its 95% interval, tuned / onnxruntime, and best peer / tuned: medians of the ratios of
+all rounds. If no schedule was replaced, untuned and tuned are the same library, and their runs are counted
+together. The limits: no gain significantly below 1; at most 1.1 times onnxruntime's time; and, for some
+models, a least value of best peer / tuned (``BARS``). If a limit is missed, the exit status is 1. The load is
+printed with each row: the results of tuning are valid on a busy machine as well, the times in this table are
+not.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ from tvmlite.relay.frontend import from_onnx
 from tvmlite.runtime import timing
 
 BAR = 1.1
-"""The most that a tuned model may take, of onnxruntime's time."""
+"""The limit of a tuned model's time, relative to onnxruntime's."""
 
 BARS = {
     "resnet50": 1.15,
@@ -53,11 +54,11 @@ BARS = {
     "mlp": 1.4,
     "lstm": 1.2,
 }
-"""The least of the best peer's time, as a part of a tuned model's; the residual networks' with
-``--error-bound 1e-4``."""
+"""The least value of best peer / tuned; for the residual networks, with ``--error-bound 1e-4``."""
 
 COPIES = 3
-"""Of each library. Copies differ in where weights lie, which matters where those nearly fill a cache."""
+"""The number of copies of each library. Their weights are at different addresses, which matters if the
+weights nearly fill a cache."""
 
 PEERS = ("onnxruntime", "openvino", "torch")
 
@@ -69,7 +70,7 @@ HEAD = (
 
 
 def main() -> int:
-    """Tune and print the table; 1 if a model is wrong, slower than before, or over the bar."""
+    """Tune and print the table; return 1 if a model is wrong, slower than before, or misses a limit."""
     options = _options()
     processors = sorted(os.sched_getaffinity(0))
     os.sched_setaffinity(0, processors[: options.threads])
@@ -107,7 +108,7 @@ def _options() -> argparse.Namespace:
 
 
 def _tune(model: onnx.ModelProto, path: Path, budget: str, options: argparse.Namespace) -> None:
-    """Tune from nothing, and tell on standard error what came of it."""
+    """Tune without earlier records, and print the result to standard error."""
     path.unlink(missing_ok=True)
     with Watch(budget=seconds_of(budget)) as watch:
         tuned = tvmlite.tune(
@@ -122,7 +123,7 @@ def _tune(model: onnx.ModelProto, path: Path, budget: str, options: argparse.Nam
 
 
 def _row(name: str, model: onnx.ModelProto, path: Path, budget: str, options: argparse.Namespace) -> bool:
-    """Measure one model and print its row; whether it is right and within its bars."""
+    """Measure one model and print its row; return whether it is correct and within its limits."""
     inputs = inputs_of(model)
     module, bound = from_onnx(model), options.error_bound
     untuned = tvmlite.compile(module, error_bound=bound)
@@ -166,8 +167,8 @@ def _of_copies(lib: CompiledModule, inputs: Mapping[str, np.ndarray]) -> list[Ru
 def in_turns(
     runs: Mapping[str, Sequence[Run]], rounds: int, clock: Callable[[], float]
 ) -> dict[str, list[float]]:
-    """Seconds of a call, in the middle of each turn; the order is another in each round, so that none always
-    follows the same, and so is which of several runs of a name it is."""
+    """The median seconds of a call in each measurement. The order differs in each round, so that none always
+    follows the same one, and so does the choice among several runs with the same name."""
     times: dict[str, list[float]] = {name: [] for name in runs}
     orders = list(itertools.permutations(runs))
     random.Random(0).shuffle(orders)
@@ -187,13 +188,13 @@ def in_turns(
 
 
 def _ratio(one: list[float], other: list[float]) -> tuple[float, float, float]:
-    """The time of ``one`` as a part of that of ``other``, in the middle of all turns, and where it is."""
+    """The median of the ratio of ``one`` to ``other`` over all rounds, and its confidence interval."""
     ratios = sorted(a / b for a, b in zip(one, other, strict=True))
     return timing.median(ratios), *timing.interval(ratios)
 
 
 def _replaced(lib: CompiledModule) -> str:
-    """How many of the kernels have their schedule from a record."""
+    """The number of kernels whose schedule comes from a record."""
     return f"{sum(one.task.config is not None for one in lib.kernels)} of {len(lib.kernels)}"
 
 

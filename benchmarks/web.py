@@ -1,13 +1,14 @@
-"""A model in a browser: our WebAssembly against onnxruntime-web's, on one page, in turns, on one thread.
+"""Compare a model in a browser: our WebAssembly and onnxruntime-web's, on one page, interleaved, on one
+thread.
 
     npm install onnxruntime-web
     python benchmarks/web.py --peer node_modules/onnxruntime-web/dist
     python benchmarks/web.py --peer ... model.onnx --shape 1,3,224,224
 
-The model is PP-OCRv4's text recognition (of the package rapidocr-onnxruntime) on a line of 48 by 320 pixels,
-unless one is given, which must have one input. It needs Chromium, the package ziglang, and onnxruntime-web's
-files. The exit status is 1 if the outputs differ by more than a thousandth, or the peer takes less than 1.2
-of our time.
+The model is PP-OCRv4's text recognition (from the package rapidocr-onnxruntime) on a line of 48 by 320
+pixels, unless another one is given, which must have one input. The script needs Chromium, the package
+ziglang, and onnxruntime-web's files. The exit status is 1 if the outputs differ by more than a thousandth, or
+if the peer takes less than 1.2 times our time.
 """
 
 from __future__ import annotations
@@ -41,18 +42,18 @@ BROWSER = ["--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--d
 
 
 class Handler(http.server.SimpleHTTPRequestHandler):
-    """Serves files, and keeps what the page sends."""
+    """Serves files, and stores the data that the page sends."""
 
     server: Server
 
     def do_POST(self) -> None:
-        """Keep the result."""
+        """Store the result."""
         self.server.results.put(self.rfile.read(int(self.headers["Content-Length"])))
         self.send_response(204)
         self.end_headers()
 
     def log_message(self, *_: object) -> None:
-        """Nothing."""
+        """Print nothing."""
 
 
 class Server(http.server.ThreadingHTTPServer):
@@ -64,7 +65,7 @@ class Server(http.server.ThreadingHTTPServer):
 
 
 def in_browser(folder: Path, seconds: float = 300) -> dict[str, Any]:
-    """What the page of ``folder`` sends when its script has ended."""
+    """Open the page of ``folder`` in a browser, and return the data that its script sends at the end."""
     browser = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
     if browser is None:
         sys.exit("there is no Chromium")

@@ -1,4 +1,4 @@
-"""Winograd's convolutions and dense layers beside the direct ones: how much quicker, and how far off.
+"""Compare Winograd's convolutions and dense layers with the direct ones: speedups and errors.
 
     python benchmarks/winograd.py                      3 x 3 convolutions of ResNets, one thread, in turns
     python benchmarks/winograd.py --shapes 28x128 --rounds 30
@@ -7,11 +7,12 @@
     python benchmarks/winograd.py --errors             largest errors by channels and kinds of data
     python benchmarks/winograd.py --errors --dense     by terms and kinds of data
 
-A row gives microseconds of processor time, the least of all turns, for the direct convolution and both
-filterings, or the direct layer and the inner product; GFLOP/s count the direct one's operations. An error is
-the largest relative to the largest result, against float64; in ``--errors`` in roundings (2^-24) of one
-channel, as ``winograd_matrices.ERRORS`` has them, or of the stated error of a layer. The load is printed:
-figures of a busy machine are no figures, though ratios of turns come near.
+A row gives microseconds of processor time, the minimum of all rounds, for the direct convolution and both
+filterings, or the direct layer and the inner product; GFLOP/s are computed with the operations of the direct
+version. An error is the largest difference from float64, relative to the largest result. With ``--errors`` it
+is in units of 2^-24 for one channel, as in ``winograd_matrices.ERRORS``, or relative to the stated error of a
+layer. The load is printed: times of a busy machine are not reliable, though ratios of interleaved runs are
+nearly right.
 """
 
 from __future__ import annotations
@@ -38,11 +39,11 @@ LANES = 16
 SHAPES = ["56x64", "28x128", "14x256", "7x512"]
 DENSE_SHAPES = ["128x768x2304", "128x768x768", "128x768x3072", "128x3072x768", "128x384x1536", "50x256x1024"]
 TURN = 5e-3
-"""Seconds of a turn, at least."""
+"""The least duration of a measurement, in seconds."""
 
 
 def main() -> int:
-    """Print the table; 1 if an error is above the stated one."""
+    """Print the table; return 1 if an error exceeds the stated one."""
     options = _options()
     runtime.set_num_threads(1)
     print(f"load {os.getloadavg()[0]:.1f}")
@@ -66,7 +67,7 @@ def _options() -> argparse.Namespace:
 def convolution(
     size: int, inputs: int, outputs: int, weight: np.ndarray, tile: int
 ) -> Callable[..., np.ndarray]:
-    """A padded convolution of an image in blocks, compiled: by F(``tile``, 3), or direct if that is 0."""
+    """A compiled, padded convolution of an image in blocks, by F(``tile``, 3), or direct if ``tile`` is 0."""
     x = var("x", (1, -(-inputs // LANES), size, size, LANES))
     layouts = {"data_layout": "NCHW16c", "padding": (1, 1, 1, 1), "channels": outputs}
     if tile:
@@ -126,7 +127,7 @@ def _print_row(shape: str, least: list[float], work: int, errors: list[float]) -
 
 
 def layer(rows: int, weight: np.ndarray, quick: bool) -> Callable[..., np.ndarray]:
-    """A dense layer, compiled: by the inner product, or direct."""
+    """A compiled dense layer, by Winograd's inner product or direct."""
     x = var("x", (rows, weight.shape[1]))
     parts = [constant(weight)]
     if quick:
@@ -153,7 +154,7 @@ def _dense_times(shapes: list[str], rounds: int) -> int:
 
 
 def _in_turns(calls: list[Callable[[], object]], rounds: int) -> list[float]:
-    """The least seconds of a call of each."""
+    """The minimum seconds of a call of each, in interleaved runs."""
     least = [math.inf] * len(calls)
     for _ in range(rounds):
         for number, call in enumerate(calls):
@@ -215,7 +216,7 @@ def _rows(terms: int) -> Iterator[tuple[str, np.ndarray, np.ndarray]]:
 
 
 def _dense_errors() -> int:
-    """Print the largest errors of dense layers; 1 if one is above the stated."""
+    """Print the largest errors of dense layers; return 1 if one exceeds the stated error."""
     worst = 0.0
     for terms in (48, 64, 256, 768, 3072, 8192):
         found: dict[str, float] = {}

@@ -1,7 +1,8 @@
 """Vector addition
 ===============
 
-What to compute, how to compute it, what the machine runs, and how fast.
+This tutorial shows how to state what to compute, how to schedule it, which code the machine runs, and how
+fast it is.
 
 Run it::
 
@@ -26,8 +27,9 @@ size = parser.parse_args().size
 # What to compute
 # ---------------
 #
-# A *placeholder* is an array that will be given. A *compute* is a formula for each element. Nothing is said
-# yet of loops, of their order, or of vectors. ``n`` is a variable: the code will serve arrays of any length.
+# A *placeholder* is an array that the caller will pass. A *compute* is a formula for each element. It does
+# not yet mention loops, their order, or vectors. ``n`` is a variable, so the code will work for arrays of any
+# length.
 
 n = te.var("n")
 A = te.placeholder((n,), name="A")
@@ -38,15 +40,16 @@ C = te.compute((n,), lambda i: A[i] + B[i], name="C")
 # How to compute it
 # -----------------
 #
-# That is said by a *schedule*. It starts as plain loops, one for each axis. ``lower`` gives the loops, which
-# can be read.
+# A *schedule* describes how the formula is computed. It starts as plain loops, one for each axis. ``lower``
+# returns these loops in a readable form.
 
 s = te.create_schedule(C.op)
 print(tvmlite.lower(s, [A, B, C]))
 
 # %%
-# ``build`` compiles them to a function of numpy arrays. Outputs may be given; else they are made. The length
-# comes from the arrays. ``time`` calls it many times, and gives the median with an interval.
+# ``build`` compiles the loops to a function of numpy arrays. The caller may pass the output; otherwise it is
+# allocated. The length comes from the arrays. ``time`` calls the function many times, and returns the median
+# and its confidence interval.
 
 add = tvmlite.build(s, [A, B, C], name="add")
 a = np.arange(size, dtype="float32")
@@ -59,9 +62,9 @@ print("as it is:  ", add.time(a, b, c))
 # Another schedule of the same formula
 # ------------------------------------
 #
-# Pieces of 64 elements are divided among the threads. Each piece is four vectors of 16 elements, written out
-# one after the other. The formula stays, so the result does. Where 64 does not divide ``n``, the last piece
-# is guarded: see the ``if`` in the loops.
+# The vector is divided into pieces of 64 elements, and the pieces among the threads. Each piece is computed
+# as four vectors of 16 elements, one after the other, without a loop. The formula is the same, and so is the
+# result. If 64 does not divide ``n``, the last piece is guarded by a condition: see the ``if`` in the loops.
 
 s = te.create_schedule(C.op)
 outer, inner = s[C].split(C.op.axis[0], factor=64)
@@ -75,9 +78,10 @@ np.testing.assert_array_equal(fast(a, b), a + b)
 print("in vectors:", fast.time(a, b, c))
 
 # %%
-# The picture shows the same idea in small: 4 rows of 16 elements in place of one long vector. Each row is the
-# piece of one thread, in vectors of 4. The number is the step; elements with one number are written by one
-# instruction. Threads run at the same time, so numbers count within a colour.
+# The picture shows a small example of the same idea: 4 rows of 16 elements in place of one long vector. Each
+# row is the piece of one thread, in vectors of 4. The number is the step; elements with the same number are
+# written by one instruction. Threads run at the same time, so the numbers give an order only within one
+# colour.
 
 X = te.placeholder((4, 16), name="X")
 Y = te.compute((4, 16), lambda i, j: X[i, j] + 0.5, name="Y")
@@ -91,9 +95,10 @@ draw_order(loops, "Y", "pieces and vectors", group=lambda visit: visit.iteration
 # When does it help?
 # ------------------
 #
-# An addition reads two numbers and writes one. So a long vector is limited by memory: no schedule makes
-# memory faster. A short one is in a cache, and there the schedule shows. And a very short one is limited by
-# the call itself, and by waking threads. The picture has the rate over the length of the vectors.
+# Each addition reads two numbers and writes one. So for a long vector, memory is the limit, and no schedule
+# can make memory faster. A shorter one is in a cache, and there the schedule matters. For a very short one,
+# most of the time is spent on the call itself and on waking threads. The picture shows the rate for different
+# lengths of the vectors.
 
 lengths = [count for count in (1 << power for power in range(6, 23, 2)) if count <= max(size, 4096)]
 figure = plt.figure(figsize=(6.5, 3))
@@ -113,9 +118,9 @@ axes.legend(frameon=False)
 # What has become of it, at every level
 # -------------------------------------
 #
-# ``source`` shows the code in each form: ``"loops"``, ``"legal"`` (what code generators take), ``"llvm"``,
-# ``"optimized"`` (after LLVM), ``"asm"`` and ``"c"``. Here are some lines of four of them, and how long each
-# is.
+# ``source`` shows the code in each form: ``"loops"``, ``"legal"`` (the input of the code generators),
+# ``"llvm"``, ``"optimized"`` (after LLVM's passes), ``"asm"`` and ``"c"``. Here are some lines of four of
+# these forms, and the length of each.
 
 lengths_of = {}
 for form in ("loops", "llvm", "asm", "c"):
@@ -129,7 +134,7 @@ bars(lengths_of, "lines", "the same function in four languages", colours=SECOND)
 # A mistake
 # ---------
 #
-# An error says who, what was given and what was expected, and where.
+# An error message says which function was called wrongly, what was given, what was expected, and where.
 
 try:
     add(a, b[:-1])
@@ -148,11 +153,11 @@ show()
 #
 #     <details><summary>Answers</summary>
 #
-# 1. Each piece needs a guard of its own: 1,000 is not a multiple of 16, so the last of its 63 vectors has 8
-#    elements. With the guard of ``n`` there are two conditions. Only vectors at the end of a piece are
-#    masked, so the time of long vectors hardly changes.
-# 2. Hardly, if the vectors are long: the same bytes are read and written, and the multiplication is done
-#    while the processor waits for them. In a cache it may show.
+# 1. Each piece needs an additional guard: 1,000 is not a multiple of 16, so the last of its 63 vectors has
+#    only 8 elements. With the guard for ``n`` there are two conditions. Only the vectors at the end of a
+#    piece are masked, so the time for long vectors hardly changes.
+# 2. Hardly, if the vectors are long: the same bytes are read and written, and the multiplication is executed
+#    while the processor waits for them. For vectors in a cache there may be a difference.
 #
 # .. raw:: html
 #

@@ -1,16 +1,17 @@
 """Schedule primitives, one by one
 ===============================
 
-A formula says what each element is. A schedule says in which order elements are computed, and where they are
-kept meanwhile. It is built from *primitives*, small steps such as "split this loop". Here is each of them,
-with the loops it makes and a picture of the order in which they visit elements.
+A formula says what each element is. A schedule says in which order the elements are computed, and where
+intermediate values are stored. It is built from *primitives*, small steps such as "split this loop". This
+tutorial shows each primitive, with the resulting loops and a picture of the order in which they visit the
+elements.
 
 Run it::
 
     python tutorials/02_schedule_primitives.py
 
-The pictures are drawn from the loops themselves: ``pictures.py`` runs them in an interpreter and writes down
-which element is written when.
+The pictures are drawn from the loops themselves: ``pictures.py`` runs them in an interpreter and records when
+each element is written.
 """
 
 from __future__ import annotations
@@ -48,8 +49,8 @@ draw_order(loops, "C", "plain loops: row by row")
 # split
 # -----
 #
-# ``split`` makes two nested loops of one. The order stays the same. It is what most other primitives start
-# from: we can now do something with the inner loop alone.
+# ``split`` makes two nested loops of one. The order stays the same. Most other primitives are used after a
+# split, because we can now change the inner loop alone.
 
 s, args, i, j = doubled()
 outer, inner = s[args[1]].split(j, factor=4)
@@ -58,8 +59,8 @@ print(loops)
 draw_order(loops, "C", "split j by 4: nothing moves yet")
 
 # %%
-# When the factor does not divide the extent, the last round is too long. The compiler adds an ``if`` that
-# skips what is outside. This is called the *tail*.
+# If the factor does not divide the extent, the last iteration of the outer loop would go beyond the end. The
+# compiler adds an ``if`` that skips the elements outside. This incomplete last part is called the *tail*.
 
 s, args, i, j = doubled()
 s[args[1]].split(j, factor=5)
@@ -69,9 +70,9 @@ print(tvmlite.lower(s, args))
 # reorder
 # -------
 #
-# ``reorder`` changes which loop is outside. Here it is the loop over columns, so the matrix is written column
-# by column. In memory, neighbours in a row lie next to each other. So each step now jumps over 12 elements,
-# which is usually slow. The order of loops decides how memory is used.
+# ``reorder`` changes which loop is outside. Here the loop over columns becomes the outer one, so the matrix
+# is written column by column. In memory, the elements of a row are next to each other. So each step now jumps
+# over 12 elements, which is usually slow. The order of the loops determines the order of the memory accesses.
 
 s, args, i, j = doubled()
 s[args[1]].reorder(j, i)
@@ -83,9 +84,9 @@ draw_order(loops, "C", "reorder(j, i): column by column")
 # tile
 # ----
 #
-# ``tile`` is two splits and a reorder. The matrix is written block by block. When something is read several
-# times, a small block of it can stay in the cache until all of its uses are done. That is why tiles matter so
-# much for matrix products.
+# ``tile`` is two splits and a reorder. The matrix is written block by block. If data is read several times, a
+# small block of it can stay in the cache until it has been used for the last time. That is why tiles are so
+# important for matrix products.
 
 s, args, i, j = doubled()
 s[args[1]].tile(i, j, 4, 4)
@@ -97,9 +98,10 @@ draw_order(loops, "C", "tile 4 x 4: block by block")
 # fuse
 # ----
 #
-# ``fuse`` makes one loop of two. The order stays. It helps when there are too few iterations to divide among
-# threads, or when rows are too short to be split well: after ``fuse`` we can cut the whole matrix into pieces
-# of any length. Here a piece has 16 elements, and so ends in the middle of a row. Each colour is one piece.
+# ``fuse`` makes one loop of two. The order stays the same. It helps if there are too few iterations to divide
+# among threads, or if rows are too short to be split well: after ``fuse`` we can divide the whole matrix into
+# pieces of any length. Here a piece has 16 elements, so it ends in the middle of a row. Each colour is one
+# piece.
 
 s, args, i, j = doubled()
 fused = s[args[1]].fuse(i, j)
@@ -113,9 +115,9 @@ draw_order(loops, "C", "fuse, then split by 16: pieces ignore rows", group=lambd
 # vectorize
 # ---------
 #
-# A processor's vector instructions work on several neighbours at once. ``vectorize`` makes the iterations of
-# a loop into the lanes of vectors. Cells with the same number are written by one instruction. Now the whole
-# matrix takes a quarter of the steps.
+# A processor's vector instructions compute several neighbouring elements at once. ``vectorize`` executes the
+# iterations of a loop as the lanes (elements) of a vector. Cells with the same number are written by one
+# instruction. The whole matrix now takes a quarter of the steps.
 
 s, args, i, j = doubled()
 outer, inner = s[args[1]].split(j, factor=4)
@@ -128,9 +130,9 @@ draw_order(loops, "C", "vectorize: four elements a step")
 # unroll
 # ------
 #
-# A loop costs something itself: it counts, compares and jumps. ``unroll`` writes the iterations one after the
-# other instead. The order stays. What changes is how often the loop's own instructions run: once for each
-# *body* in the picture below. Each colour is one body.
+# A loop itself takes time: it counts, compares and jumps. ``unroll`` replaces the loop by copies of its body,
+# one for each iteration. The order stays the same, but the instructions of the loop run less often: once for
+# each *body* in the picture below. Each colour is one body.
 
 s, args, i, j = doubled()
 outer, inner = s[args[1]].split(j, factor=4)
@@ -143,9 +145,9 @@ print(tvmlite.build(s, args).source("legal"))
 # parallel
 # --------
 #
-# The iterations of a ``parallel`` loop are divided among threads. The compiler relies on them being
-# independent; for a formula of elements they always are. The picture has a colour for each iteration, which
-# one thread does as a whole. Threads run at the same time, so the numbers hold within a colour only.
+# The iterations of a ``parallel`` loop are divided among threads. They must be independent; for a formula of
+# elements they always are. The picture has one colour for each iteration of this loop; an iteration is
+# executed by one thread. Threads run at the same time, so the numbers give an order only within one colour.
 
 s, args, i, j = doubled()
 outer, inner = s[args[1]].split(i, factor=2)
@@ -158,9 +160,9 @@ draw_order(loops, "C", "parallel: a colour is one thread's piece", group=lambda 
 # loop_partition
 # --------------
 #
-# ``loop_partition`` cuts a loop into several, one after the other. Its best use is with a tail: only the last
-# part keeps the ``if``, and the others, in which most of the time is spent, have none. The picture has a
-# colour for each part.
+# ``loop_partition`` divides a loop into several loops, one after the other. It is most useful with a tail:
+# only the last part keeps the ``if``, and the others, in which most of the time is spent, have none. The
+# picture has one colour for each part.
 
 s, args, i, j = doubled()
 outer, inner = s[args[1]].split(j, factor=5)
@@ -176,10 +178,10 @@ draw_order(
 # Two stages: compute_root
 # ------------------------
 #
-# Now a program of two formulas. ``B`` is the square of ``A``, and each element of ``C`` adds two neighbours
-# of ``B``. Each formula is a *stage*. By default a stage is computed as a whole before the next one starts.
-# That is ``compute_root``. The picture shows time from left to right: first all of ``B``, then all of ``C``.
-# ``B`` needs memory for all of its elements.
+# Now we take a program with two formulas. ``B`` is the square of ``A``, and each element of ``C`` adds two
+# neighbouring elements of ``B``. Each formula is a *stage*. By default a whole stage is computed before the
+# next one starts. This is called ``compute_root``. The picture shows time from left to right: first all of
+# ``B``, then all of ``C``. ``B`` needs memory for all of its elements.
 
 
 def neighbours(size: int = 32) -> tuple[te.Schedule, list[te.Tensor], te.Tensor]:
@@ -200,10 +202,10 @@ draw_timeline(placements["compute_root"], ["B", "C"], "compute_root: all of B, t
 # compute_at
 # ----------
 #
-# ``compute_at`` moves a stage into a loop of the stage that reads it. Here ``C`` is cut into pieces of 8, and
-# for each piece only the part of ``B`` that it needs is computed: 9 elements. The compiler finds that number
-# itself. ``B`` is small now, and is still in the cache when ``C`` reads it. The price: the last element of
-# one piece is the first of the next, and so it is computed twice.
+# ``compute_at`` moves a stage into a loop of the stage that reads it. Here ``C`` is divided into pieces of 8,
+# and for each piece only the part of ``B`` that it needs is computed: 9 elements. The compiler finds this
+# number itself. The buffer of ``B`` is small now, and still in the cache when ``C`` reads it. The price: the
+# last element of ``B`` for one piece is the first for the next, so it is computed twice.
 
 s, args, B = neighbours()
 outer, inner = s[args[1]].split(args[1].op.axis[0], factor=8)
@@ -218,10 +220,10 @@ draw_timeline(
 # double_buffer
 # -------------
 #
-# With ``compute_at``, ``C`` waits for each piece of ``B``. ``double_buffer`` computes the next piece of ``B``
-# before the current piece of ``C``. So the two do not depend on each other, and the processor can load for
-# one while it computes the other. ``B`` has two buffers, which are used alternately: see the two levels in
-# the picture.
+# With ``compute_at``, ``C`` waits for each piece of ``B``. With ``double_buffer``, the next piece of ``B`` is
+# computed before the current piece of ``C``. The two do not depend on each other, so the processor can load
+# data for one while it computes the other. ``B`` has two buffers, which are used alternately: see the two
+# levels in the picture.
 
 s, args, B = neighbours()
 outer, inner = s[args[1]].split(args[1].op.axis[0], factor=8)
@@ -235,8 +237,8 @@ draw_timeline(loops, ["B", "C"], "double_buffer: B is one piece ahead")
 # compute_inline
 # --------------
 #
-# ``compute_inline`` puts the formula of ``B`` into the formula of ``C``. There is no ``B`` in memory any
-# more, but each element of it is computed for each of its two readers.
+# ``compute_inline`` substitutes the formula of ``B`` into the formula of ``C``. ``B`` is no longer stored in
+# memory, but each of its elements is computed twice, once for each element of ``C`` that reads it.
 
 s, args, B = neighbours()
 s[B].compute_inline()
@@ -244,18 +246,19 @@ placements["compute_inline"] = tvmlite.lower(s, args)
 print(placements["compute_inline"])
 
 # %%
-# There is no best choice, only a trade: memory against work done twice. The picture counts both, again from
-# the loops: the elements of ``B`` that need memory, and how many squares are computed.
+# No choice is always the best: less memory means that more work is done twice. The picture shows both
+# numbers, again counted by running the loops: the elements of ``B`` that need memory, and the squares that
+# are computed.
 
 
 def memory_of(loops: Any) -> int:
-    """The elements of B that are in memory at a time."""
+    """The number of elements of B that are in memory at the same time."""
     places = {visit.index for visit in visits(loops) if visit.buffer == "B"}
     return len(places)
 
 
 def squares_of(loops: Any) -> int:
-    """How many squares are computed: writes of B, or two for each element of C without it."""
+    """The number of squares that are computed: writes of B or, without B, twice the writes of C."""
     written = [visit.buffer for visit in visits(loops)]
     return written.count("B") or 2 * written.count("C")
 
@@ -269,10 +272,10 @@ right.set_yticklabels([])
 # transform_layout
 # ----------------
 #
-# The order of loops is one thing, the order in memory another. ``transform_layout`` says how a stage's buffer
-# is laid out. Here ``B`` is stored in tiles of 4 x 4, each dense. In the picture, the number is the place of
-# an element in memory, found from what ``C`` reads. A tile that is read together is one short stretch of
-# memory.
+# The order in memory may differ from the order of the loops. ``transform_layout`` defines how a stage's
+# buffer is laid out in memory. Here ``B`` is stored in tiles of 4 x 4, each of them contiguous. In the
+# picture, the number is the position of an element in memory, found from the reads of ``C``. A tile that is
+# read together is a short contiguous part of memory.
 
 a = te.placeholder((8, 12), name="A")
 B = te.compute((8, 12), lambda i, j: a[i, j] * a[i, j], name="B")
@@ -294,9 +297,9 @@ draw_numbers(memory, "transform_layout: where each element of B is in memory")
 # cache_write
 # -----------
 #
-# A sum is written many times: once for each term. ``cache_write`` gives those partial sums a small buffer of
-# their own, and ``C`` is written once, when a sum is complete. Together with ``compute_at`` and unrolled
-# loops, such a buffer lives in registers, which are much faster than any cache.
+# A sum is written many times: once for each term. ``cache_write`` stores the partial sums in a separate small
+# buffer, and ``C`` is written once, when a sum is complete. Together with ``compute_at`` and unrolled loops,
+# such a buffer is kept in registers, which are much faster than any cache.
 
 
 def product(rows: int = 4, columns: int = 8, terms: int = 6) -> tuple[te.Schedule, list[te.Tensor]]:
@@ -327,9 +330,9 @@ bars(writes, "writes", "who is written how often", colours=[PLAIN, OURS, SECOND]
 # cache_read
 # ----------
 #
-# ``cache_read`` copies what is read. That pays when the copy is read several times, or in a better order: a
-# tile of ``B`` becomes one dense block. The timeline shows the copies (``B.local``) between the writes of
-# ``C``: each block is copied just before it is used.
+# ``cache_read`` reads a tensor from a copy. This is useful if the copy is read several times, or in a better
+# order: a tile of ``B`` becomes one contiguous block. The timeline shows the copies (``B.local``) between the
+# writes of ``C``: each block is copied just before it is used.
 
 s, args = product()
 block = s.cache_read(args[1], "local", [args[2]])
@@ -345,8 +348,8 @@ draw_timeline(loops, ["B.local", "C"], "cache_read: a block of B is copied, then
 # -------
 #
 # A sum into one number cannot be divided among lanes or threads: each addition waits for the one before.
-# ``rfactor`` makes several partial sums, which do not wait for each other, and adds those at the end. Note
-# that this changes the order of additions, and so the last bits of a float result.
+# ``rfactor`` computes several partial sums, which do not wait for each other, and adds them at the end. Note
+# that this changes the order of additions, and therefore the last bits of a float result.
 
 A = te.placeholder((32,), name="A")
 k = te.reduce_axis((0, 32), name="k")
@@ -366,9 +369,10 @@ draw_timeline(loops, names, "rfactor: eight partial sums at once, then one sum o
 # decompose_reduction
 # -------------------
 #
-# A sum is first set to 0, then updated. By default the two stand together, inside the loops over the result.
-# ``decompose_reduction`` moves the first part out, to loops of its own. Left is the default, right the other;
-# the element is that of ``S``, and each of its dots is one write.
+# A sum is first set to 0, then updated. By default the loops over the result contain both statements.
+# ``decompose_reduction`` moves the first statement out, into separate loops. The left picture shows the
+# default, the right one the loops after ``decompose_reduction``. The vertical axis is the element of ``S``,
+# and each dot is one write.
 
 
 def row_sums() -> tuple[te.Tensor, te.Tensor]:
@@ -393,8 +397,8 @@ both[1].get_legend().remove()
 # ------------------
 #
 # ``compute_at`` moves a stage to its reader. ``reverse_compute_at`` moves a reader to the stage that it
-# reads: here ``C``, which adds 1 to a sum, into the loop over rows of ``S``. It is how an activation joins
-# the product before it.
+# reads: here ``C``, which adds 1 to a sum, into the loop over rows of ``S``. In this way, for example, an
+# activation function is computed in the loops of the matrix product before it.
 
 a, S = row_sums()
 C = te.compute((6,), lambda i: S[i] + 1.0, name="C")
@@ -408,15 +412,16 @@ draw_timeline(loops, ["S", "C"], "reverse_compute_at: each sum is read at once")
 # Small ones
 # ----------
 #
-# ``pragma`` marks a loop for later stages. ``storage_align`` pads rows of a buffer. ``prefetch`` asks for
-# memory before it is read. ``set_scope`` says where a buffer lives. ``tensorize`` puts an instruction in the
-# place of loops; it has `a tutorial of its own <06_tensorize.html>`_. Each has a docstring that shows what it
-# does to the loops: ``help(te.Stage.storage_align)``. And a schedule remembers its steps:
+# ``pragma`` marks a loop for later stages of the compiler. ``storage_align`` pads the rows of a buffer.
+# ``prefetch`` requests memory before it is read. ``set_scope`` says where a buffer is stored. ``tensorize``
+# replaces loops by an instruction; it has `a tutorial of its own <06_tensorize.html>`_. The docstring of each
+# primitive shows what it does to the loops: ``help(te.Stage.storage_align)``. And a schedule records its
+# steps:
 
 print(in_parts.trace)
 
 # %%
-# All of them keep the result. Whatever the order, the numbers are those of the formula.
+# All primitives preserve the result: whatever the order, the numbers are those of the formula.
 
 run = tvmlite.build(in_parts, [A, total])
 data = np.arange(32, dtype="float32")
@@ -428,10 +433,10 @@ show()
 # Exercises
 # ---------
 #
-# 1. Tile the doubled matrix by 3 x 5, which divide neither extent. Where are the guards in the loops, and
-#    what does the picture show?
-# 2. In ``neighbours``, compute ``B`` at pieces of 2, 4, 8 and 16 elements, and draw memory against work.
-#    Which point would you take if a square took as long as a load?
+# 1. Tile the doubled matrix by 3 x 5; neither number divides its extent. Where are the guards in the loops,
+#    and what does the picture show?
+# 2. In ``neighbours``, compute ``B`` at pieces of 2, 4, 8 and 16 elements, and plot the memory over the work.
+#    Which point would you choose if a square took as long as a load?
 #
 # .. raw:: html
 #

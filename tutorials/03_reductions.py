@@ -1,8 +1,8 @@
 """Reductions
 ==========
 
-A reduction combines many elements into one: a sum, a maximum, the place of a maximum. This tutorial writes
-some, schedules them, and looks at what the order of additions does to time and to the last bits.
+A reduction combines many elements into one: a sum, a maximum, the position of a maximum. This tutorial writes
+some reductions, schedules them, and shows how the order of additions affects the time and the last bits.
 
 Run it::
 
@@ -32,9 +32,9 @@ random = np.random.default_rng(0)
 # The sum of each row
 # -------------------
 #
-# ``te.reduce_axis`` declares the axis that disappears. ``te.sum`` needs it to know what to add. In the loops,
-# one formula has become two statements: ``C[i]`` is first set to 0, the start of a sum, and then updated in
-# each step.
+# ``te.reduce_axis`` declares the axis over which to add; the result does not have it. ``te.sum`` takes it as
+# an argument. In the loops, the formula has become two statements: ``C[i]`` is first set to 0, the initial
+# value of a sum, and then updated in each step.
 
 n, m = 6, 8
 A = te.placeholder((n, m), name="A")
@@ -44,8 +44,8 @@ s = te.create_schedule(C.op)
 print(tvmlite.lower(s, [A, C]))
 
 # %%
-# ``te.max``, ``te.min`` and ``te.prod`` work the same way. Only start and update differ: a maximum starts
-# with the smallest value of its dtype.
+# ``te.max``, ``te.min`` and ``te.prod`` work the same way. Only the initial value and the update differ: a
+# maximum starts with the smallest value of its dtype.
 
 M = te.compute((n,), lambda i: te.max(A[i, k], axis=k), name="M")
 print(tvmlite.lower(te.create_schedule(M.op), [A, M]))
@@ -54,20 +54,20 @@ print(tvmlite.lower(te.create_schedule(M.op), [A, M]))
 # argmax: a reduction of pairs
 # ----------------------------
 #
-# Where is the maximum? We must carry two things along: the best value so far, and its place.
-# ``te.comm_reducer`` makes a reduction of tuples. It takes a function that combines two pairs, and one that
-# gives the pair to start with. Where values are equal, the smaller place wins: so the result does not depend
-# on the order.
+# Where is the maximum? To find its position, we must keep two things: the best value so far, and its
+# position. ``te.comm_reducer`` creates a reduction of tuples. It takes a function that combines two pairs,
+# and one that returns the initial pair. If values are equal, the smaller position is chosen, so the result
+# does not depend on the order.
 
 
 def better(one: Any, other: Any) -> tuple[Any, Any]:
-    """The pair ``(place, value)`` with the larger value, of equal ones that of the smaller place."""
+    """The pair ``(place, value)`` with the larger value; if they are equal, that with the smaller place."""
     takes_one = te.any(one[1] > other[1], te.all(one[1] == other[1], one[0] < other[0]))
     return te.select(takes_one, one[0], other[0]), te.select(takes_one, one[1], other[1])
 
 
 def start(place_dtype: str, value_dtype: str) -> tuple[Any, Any]:
-    """The pair that every other one is better than."""
+    """The initial pair: every other pair is better."""
     return te.max_value(place_dtype), te.min_value(value_dtype)
 
 
@@ -86,17 +86,17 @@ print("places of the maxima:", found)
 # One long sum
 # ------------
 #
-# Now a vector becomes one number. In plain loops, each addition needs the result of the one before. So the
-# processor waits for the latency of an addition in every step, although it could do several additions at
-# once.
+# Now a whole vector is reduced to one number. In plain loops, each addition needs the result of the one
+# before. So in every step the processor waits until an addition is complete (its *latency*), although it
+# could execute several additions at once.
 #
-# ``rfactor`` breaks that chain: it makes partial sums which do not wait for each other. Here they are the
-# lanes of some vectors, and at the end those are added up. In the last step, threads take parts of the vector
-# as well.
+# ``rfactor`` breaks this chain: it computes partial sums, which do not wait for each other. Here the partial
+# sums are the lanes of several vectors, which are added at the end. In the third schedule, several threads
+# also take parts of the vector.
 
 
 def long_sum(kind: str) -> tuple[Any, list[te.Tensor]]:
-    """A schedule of a sum of ``size`` elements: plain, in ``lanes`` of vectors, or with ``threads`` too."""
+    """A schedule of a sum of ``size`` elements: ``plain``, in ``lanes``, or in lanes with ``threads``."""
     a = te.placeholder((size,), name="A")
     r = te.reduce_axis((0, size), name="r")
     c = te.compute((1,), lambda i: te.sum(a[r], axis=r), name="C")
@@ -124,7 +124,7 @@ s, args = long_sum("lanes")
 print(tvmlite.lower(s, args))
 
 # %%
-# All three are timed. The unit is billions of additions in a second.
+# All three are timed. The unit is billions of additions per second.
 
 data = random.standard_normal(size, "float32") + 1
 rates: dict[str, float] = {}
@@ -137,10 +137,10 @@ bars(rates, "additions a second, in billions", "one long sum", colours=[PLAIN, S
 print({kind: f"{rate:.2f}" for kind, rate in rates.items()})
 
 # %%
-# And the last bits? Floats are rounded after each addition, so another order gives another result. Which is
-# better? The picture adds more and more terms, and shows how far float32 is from the exact sum. One long
-# chain adds small terms to a large sum: the error grows with each of them. Partial sums stay small for
-# longer.
+# What about the last bits? Floats are rounded after each addition, so another order gives a slightly
+# different result. Which order is better? The picture shows the difference between the float32 sum and the
+# exact sum, for more and more terms. One long chain adds small terms to a large sum, and the error grows with
+# each term. Partial sums stay small for longer, so their errors are smaller.
 
 exact = float(np.sum(data, dtype="float64"))
 print({kind: f"{abs(one / exact - 1):.1e} off" for kind, one in sums.items()})
@@ -164,9 +164,9 @@ axes.legend(frameon=False)
 # Softmax: four stages
 # --------------------
 #
-# Softmax divides powers of e by their sum. To avoid overflow, the maximum of a row is taken away first. So
-# there are two reductions, and two stages over all elements. In plain loops each stage goes over the whole
-# matrix.
+# Softmax divides powers of e by their sum. To avoid overflow, the maximum of the row is subtracted from the
+# exponents first. So there are two reductions, and two stages over all elements. In plain loops each stage
+# processes the whole matrix before the next one starts.
 
 rows, columns = 256, 1024
 X = te.placeholder((rows, columns), name="X")
@@ -178,12 +178,12 @@ Y = te.compute((rows, columns), lambda i, j: power[i, j] / total[i], name="Y")
 
 
 def by_stage() -> te.Schedule:
-    """Each stage over the whole matrix."""
+    """Compute each stage for the whole matrix."""
     return te.create_schedule(Y.op)
 
 
 def by_row() -> te.Schedule:
-    """All stages of a row before the next row: it stays in the nearest cache."""
+    """Compute all stages of a row before the next row, so that the row stays in the nearest cache."""
     s = te.create_schedule(Y.op)
     for stage in (total, power, largest):
         s[stage].compute_at(s[Y], Y.op.axis[0])
@@ -191,7 +191,7 @@ def by_row() -> te.Schedule:
 
 
 def in_vectors() -> te.Schedule:
-    """The same, where the lanes of vectors are neighbours in a row; the reductions have partial results."""
+    """The same with vectors of neighbours in a row; the reductions have partial results in the lanes."""
     s = te.create_schedule(Y.op)
     row, column = Y.op.axis
     s[Y].vectorize(s[Y].split(column, factor=LANES)[1])
@@ -220,7 +220,8 @@ for schedule in (by_stage, by_row, in_vectors):
 bars(times, "microseconds", f"softmax of {rows} x {columns}", colours=[PLAIN, SECOND, OURS])
 
 # %%
-# The loops of the last one: all stages stand in one loop over rows, and every inner loop is of vectors.
+# These are the loops of the last schedule: one loop over rows contains all stages, and every inner loop
+# computes vectors.
 
 print(tvmlite.lower(in_vectors(), [X, Y]))
 show()
@@ -231,17 +232,17 @@ show()
 #
 # 1. Write ``argmin`` of absolute values as a reduction of pairs, and compare it with numpy.
 # 2. In ``in_vectors``, ``power`` is stored and read again. Inline it instead, so that ``exp`` is computed
-#    twice. Which one is faster, and why might that differ on a processor with a slower ``exp``?
+#    twice. Which version is faster, and why might this differ on a processor with a slower ``exp``?
 #
 # .. raw:: html
 #
 #     <details><summary>Answers</summary>
 #
-# 1. Exchange ``>`` for ``<`` in ``better``, start with ``te.max_value`` for both, and reduce ``te.abs(A[i,
-#    k])``. numpy's is ``abs(data).argmin(axis=1)``.
-# 2. With ``s[power].compute_inline()`` it took 1.2 times as long on an AMD Zen 4. A row of 4 KB stays in
-#    the first cache, so to store and read it costs less than a second ``exp``. With a slower ``exp`` the
-#    difference is larger; with rows that no cache holds, inlining would win.
+# 1. Replace ``>`` by ``<`` in ``better``, start with ``te.max_value`` for both, and reduce ``te.abs(A[i,
+#    k])``. In numpy it is ``abs(data).argmin(axis=1)``.
+# 2. With ``s[power].compute_inline()`` it took 1.2 times as long on an AMD Zen 4. A row of 4 KB stays in the
+#    first-level cache, so storing and reading it takes less time than a second ``exp``. With a slower ``exp``
+#    the difference is larger. With rows that fit into no cache, inlining would be faster.
 #
 # .. raw:: html
 #

@@ -2,8 +2,8 @@
 =============================
 
 Some computations need their own earlier results: a running total, a filter, a recurrent network. A formula of
-independent elements cannot say that. ``te.scan`` can: it makes a tensor whose rows are computed one after the
-other, each from earlier ones.
+independent elements cannot express this. ``te.scan`` can: it creates a tensor whose rows are computed one
+after the other, each from earlier ones.
 
 Run it::
 
@@ -33,8 +33,8 @@ random = np.random.default_rng(0)
 # ---------------
 #
 # A scan has three parts. ``state`` is a placeholder that stands for the result, so that formulas can read its
-# earlier rows. ``init`` gives the first rows. ``update`` gives row ``t`` from rows before ``t``. Here each
-# row adds the row of ``X`` to the total so far.
+# earlier rows. ``init`` computes the first rows. ``update`` computes row ``t`` from the rows before ``t``.
+# Here it adds row ``t`` of ``X`` to the total so far.
 
 
 def running_total(steps: Any, width: Any) -> tuple[te.Tensor, te.Tensor, te.Tensor, te.Tensor]:
@@ -53,9 +53,9 @@ data = random.standard_normal((10, 6), "float32")
 np.testing.assert_allclose(tvmlite.build(s, [X, total])(data), np.cumsum(data, axis=0), rtol=1e-5)
 
 # %%
-# The loop over time, ``t``, is always outside and in order. That is the meaning of a scan, so no primitive
-# changes it. Within a step, all elements are independent, and can be scheduled as usual. In the picture, the
-# lanes of a vector have one number.
+# The loop over time, ``t``, is always outside and runs in order. This is the definition of a scan, so no
+# primitive can change it. Within a step, all elements are independent, and can be scheduled as usual. In the
+# picture, the lanes of a vector have the same number.
 
 X, init, update, total = running_total(6, 8)
 s = te.create_schedule(total.op)
@@ -67,15 +67,15 @@ print(loops)
 draw_order(loops, output, "a scan in vectors of four: rows strictly in order", names=("t", "i"))
 
 # %%
-# What if there is only one long row? Then there is nothing to do at once within a step: a running total of
-# one vector has to wait in each step. Faster algorithms exist. They add blocks independently, then the totals
-# of blocks: the first exercise.
+# What if there is only one long vector? Then each step computes only one element, and nothing can be done at
+# the same time: each step has to wait for the one before. There are faster algorithms. They add the elements
+# of blocks independently, and then the totals of the blocks: see the first exercise.
 #
 # A recurrent cell
 # ----------------
 #
-# A recurrent layer mixes its state with an input in each step: ``h[t] = tanh(W h[t - 1] + x[t])``. The state
-# of ``hidden`` units is one row. The product is a reduction inside the step, in a stage of its own.
+# A recurrent layer combines its state with an input in each step: ``h[t] = tanh(W h[t - 1] + x[t])``. The
+# state of ``hidden`` units is one row. The product is a reduction inside the step, which is a separate stage.
 
 steps = 32
 
@@ -95,13 +95,13 @@ def cell() -> tuple[te.Tensor, te.Tensor, te.Tensor, te.Tensor, te.Tensor]:
 
 
 def plain() -> tuple[te.Schedule, list[te.Tensor]]:
-    """The loops as they come."""
+    """The plain loops."""
     x, weight, _, _, h = cell()
     return te.create_schedule(h.op), [x, weight, h]
 
 
 def in_vectors(threads: bool = False) -> tuple[te.Schedule, list[te.Tensor]]:
-    """Four vectors of units at a time, whose sums stay in registers."""
+    """Compute four vectors of units at a time, whose sums stay in registers."""
     x, weight, product, update, h = cell()
     s = te.create_schedule(h.op)
     piece, units = s[update].split(update.op.axis[1], factor=4 * LANES)
@@ -120,7 +120,7 @@ def in_vectors(threads: bool = False) -> tuple[te.Schedule, list[te.Tensor]]:
 
 
 def on_threads() -> tuple[te.Schedule, list[te.Tensor]]:
-    """The same, where threads take pieces of the state; they wait for each other after each step."""
+    """The same, with the state divided among threads, which wait for each other after each step."""
     return in_vectors(threads=True)
 
 
@@ -144,14 +144,16 @@ for schedule in (plain, in_vectors, on_threads):
 bars(times, "microseconds a step", f"a cell of {hidden} units", colours=[PLAIN, SECOND, OURS])
 
 # %%
-# Launching threads costs something in each step. Whether they help depends on how much there is to do in one:
-# try ``--hidden 64`` and ``--hidden 1024``.
+# Starting the threads takes some time in each step. Whether they help depends on the amount of work in a
+# step: try ``--hidden 64`` and ``--hidden 1024``.
 #
-# Why is a step so expensive at all? It reads all of ``W``, and uses each weight once. Only steps of *several*
-# sequences could use it more often. That is why recurrent networks are trained and served in batches.
+# Why does a step take so long? It reads all of ``W``, and uses each weight only once. A weight can be used
+# more often only if the steps of *several* sequences are computed together. That is why recurrent networks
+# are trained and served in batches.
 #
-# The states are worth a look. All steps read the state before, so a small change of one input moves all later
-# states. Here one element of ``x[4]`` is changed, and the picture shows how far each unit moves in each step.
+# Let us also look at the states. Each step reads the state before it, so a small change of one input changes
+# all later states. Here one element of ``x[4]`` is changed, and the picture shows how much each unit changes
+# in each step.
 
 changed = x.copy()
 changed[4, 0] += 0.5
@@ -170,8 +172,9 @@ show()
 # Exercises
 # ---------
 #
-# 1. Write the running total of one vector of ``n`` elements in two levels: totals within blocks of 64 (a scan
-#    over 64 steps, with a row for each block), then the blocks' own totals, then an addition. How fast is it?
+# 1. Write the running total of one vector of ``n`` elements in two levels: running totals within blocks of 64
+#    (a scan over 64 steps, with one column for each block), then the running total of the blocks' sums, then
+#    an addition. How fast is it?
 # 2. Write a scan with two states: ``h`` and ``c`` of an LSTM. ``te.scan`` takes lists of ``init``, ``update``
 #    and ``state``.
 #
@@ -180,9 +183,9 @@ show()
 #     <details><summary>Answers</summary>
 #
 # 1. Give ``X`` the shape ``(64, n // 64)`` by a compute that reads ``X[b * 64 + t]``, and scan over ``t``:
-#    all blocks are lanes. A second scan over the blocks adds up their last rows, one block behind: where
-#    ``b`` is 0 it adds nothing, by ``te.if_then_else``. The result is ``within[i % 64, i // 64] + before[i
-#    // 64]``. The long chain of additions is 64 times shorter.
+#    the blocks are lanes. A second scan over the blocks adds their last rows, for block ``b`` those of the
+#    blocks before it: for ``b`` = 0 it adds nothing, by ``te.if_then_else``. The result is ``within[i % 64, i
+#    // 64] + before[i // 64]``. The long chain of additions is 64 times shorter.
 # 2. ``h, c = te.scan([h0, c0], [new_h, new_c], [h_state, c_state], inputs=[x], name="lstm")``. ``new_h``
 #    may read ``new_c[t, i]`` of the same step.
 #

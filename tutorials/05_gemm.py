@@ -1,7 +1,7 @@
 """A matrix product
 ================
 
-In seven steps from three plain loops to the machine's limit.
+This tutorial goes in seven steps from three plain loops to the machine's limit.
 
 Run it::
 
@@ -9,8 +9,8 @@ Run it::
     python tutorials/05_gemm.py --size 1024
     python tutorials/05_gemm.py --show packed
 
-The formula is the same in each step (but for the layout of one array, which a step introduces); only the
-schedule changes. Each step's result is compared with numpy's, and timed.
+The formula is the same in each step (except for a new layout of one array in step 6); only the schedule
+changes. Each step's result is compared with numpy's, and timed.
 """
 
 from __future__ import annotations
@@ -34,18 +34,18 @@ from tvmlite.machine.target import Target
 # Sizes of a tile
 # ---------------
 #
-# The tile of sums that the later steps keep in registers depends on the machine: on how many lanes its
-# vectors have, and on how many vector registers there are.
+# The later steps keep a *tile* of sums in registers: a small block of the result. Its size depends on the
+# machine: on the number of lanes (elements) of its vectors, and on the number of vector registers.
 
 TARGET = Target.parse("native")
 
 LANES = TARGET.lanes("float32")
-"""Elements of a vector of this machine."""
+"""The number of float32 elements of a vector of this machine."""
 
 ROWS = 6
 COLUMNS = (4 if TARGET.vector_registers >= 32 else 2) * LANES
-"""A tile of sums: 6 rows of 4 vectors are 24 of AVX-512's 32 registers, of 2 vectors 12 of AVX2's 16. What is
-left holds the vectors of B and an element of A in every lane."""
+"""A tile of sums: 6 rows of 4 vectors take 24 of AVX-512's 32 registers, 6 rows of 2 vectors take 12 of
+AVX2's 16. The other registers hold the vectors of B and an element of A in every lane."""
 
 Step = Callable[[int], tuple[Any, list[Any]]]
 
@@ -54,7 +54,7 @@ Step = Callable[[int], tuple[Any, list[Any]]]
 # The formula
 # -----------
 #
-# A step is a function that gives a schedule of this formula, and the arguments of the function to build.
+# A step is a function that returns a schedule of this formula, and the arguments of the function to build.
 
 
 def formula(size: int) -> tuple[te.Tensor, te.Tensor, te.Tensor]:
@@ -70,13 +70,13 @@ def formula(size: int) -> tuple[te.Tensor, te.Tensor, te.Tensor]:
 # Step 1: three loops
 # -------------------
 #
-# The schedule as it starts. Each element is one long sum.
+# This is the initial schedule. Each element is one long sum.
 
 
 def naive(size: int) -> tuple[Any, list[Any]]:
     """Three loops, the innermost down a column of B.
 
-    Each element it reads is in another cache line.
+    Each element that this loop reads is in another cache line.
     """
     a, b, c = formula(size)
     return te.create_schedule(c.op), [a, b, c]
@@ -86,14 +86,14 @@ def naive(size: int) -> tuple[Any, list[Any]]:
 # Step 2: blocks
 # --------------
 #
-# A cache holds a part of the matrices. In blocks, what is in it is used several times before it has to make
-# room.
+# A cache holds only a part of the matrices. If the loops work on blocks, the data in the cache is used
+# several times before it is evicted.
 
 
 def blocked(size: int) -> tuple[Any, list[Any]]:
-    """Blocks of 32 by 32: what is read is read again from the cache.
+    """Blocks of 32 by 32: data is used again while it is in the cache.
 
-    The reduction goes outside of the block, 4 steps at a time.
+    The loop over the reduction is outside the block, with 4 steps at a time.
     """
     a, b, c = formula(size)
     s = te.create_schedule(c.op)
@@ -113,8 +113,8 @@ def blocked(size: int) -> tuple[Any, list[Any]]:
 def vectorized(size: int) -> tuple[Any, list[Any]]:
     """Neighbouring columns are the lanes of vectors.
 
-    They are neighbours in B and in C, so vectors are loaded and stored whole. But C goes to memory and back
-    in each step of the reduction, from lines that, at a size that is a power of two, evict each other.
+    They are neighbours in B and in C, so whole vectors are loaded and stored. But C is loaded and stored in
+    each step of the reduction. If the size is a power of two, the cache lines of C also evict each other.
     """
     a, b, c = formula(size)
     s = te.create_schedule(c.op)
@@ -129,13 +129,13 @@ def vectorized(size: int) -> tuple[Any, list[Any]]:
 # Step 4: another order
 # ---------------------
 #
-# The same loops in another order, inside of the block.
+# The loops inside the block are the same, but in another order.
 
 
 def permuted(size: int) -> tuple[Any, list[Any]]:
     """The rows go outside of the small reduction loop.
 
-    A is read along its rows, and C goes to memory once in 4 steps.
+    A is read along its rows, and C is loaded and stored only once in 4 steps.
     """
     a, b, c = formula(size)
     s = te.create_schedule(c.op)
@@ -151,16 +151,17 @@ def permuted(size: int) -> tuple[Any, list[Any]]:
 # Step 5: sums in registers
 # -------------------------
 #
-# Until now, a sum goes to memory and back for each term. ``cache_write`` gives the sums of a tile a buffer.
-# The loops over it are unrolled, so that each sum has a register of its own. The tile and the loops around it
-# are shared by the steps that follow.
+# Until now, sums are loaded from memory and stored again and again. ``cache_write`` gives the sums of a tile
+# a separate buffer. The loops over this buffer are unrolled, so that each of its vectors can be kept in a
+# register. The following steps use the same tile and the same loops around it.
 
 
 def register_tile(s: Any, c: te.Tensor) -> tuple[Any, Any]:
     """The sums of a tile stay in registers.
 
-    ``cache_write`` gives the sums a buffer of their own. Unrolled whole, with every index a constant, it is
-    no memory any more. Gives the loops over the panels of columns, and over the tiles of rows in each.
+    ``cache_write`` gives the sums a separate buffer. When the loops over it are completely unrolled, every
+    index is a constant, and the compiler keeps the buffer in registers. Returns the loop over the panels
+    (blocks of columns), and the loop over the tiles of rows in each panel.
     """
     sums = s.cache_write(c, "local")
     rows_outer, panels, i, j = s[c].tile(*s[c].op.axis, ROWS, COLUMNS)
@@ -181,8 +182,8 @@ def register_tile(s: Any, c: te.Tensor) -> tuple[Any, Any]:
 def in_registers(size: int) -> tuple[Any, list[Any]]:
     """A tile of sums in registers: C is written once.
 
-    A step of the reduction is 24 multiply-adds for 10 loads with AVX-512, 12 for 8 with AVX2, and the machine
-    does two of each a cycle.
+    A step of the reduction needs 24 multiply-adds and 10 loads with AVX-512, 12 and 8 with AVX2, and the
+    machine executes two of each per cycle.
     """
     a, b, c = formula(size)
     s = te.create_schedule(c.op)
@@ -194,12 +195,13 @@ def in_registers(size: int) -> tuple[Any, list[Any]]:
 # Step 6: packing
 # ---------------
 #
-# A panel of columns of ``B`` lies in memory in pieces, a row apart. Packing copies it to one stretch, in the
-# order in which the tile reads it. It is a stage like others, so ``compute_at`` says when it is done.
+# A *panel*, a block of columns of ``B``, is not contiguous in memory: its rows are a whole row of ``B``
+# apart. Packing copies the panel to contiguous memory, in the order in which the tile reads it. The copy is a
+# stage like others, so ``compute_at`` determines when it is computed.
 
 
 def packed_formula(size: int) -> tuple[te.Tensor, te.Tensor, te.Tensor, te.Tensor]:
-    """The same product, which reads B from panels of columns; those are computed too."""
+    """The same product, but with B read from panels of columns, which are a stage of their own."""
     a = te.placeholder((size, size), name="A")
     b = te.placeholder((size, size), name="B")
     panel = te.compute(
@@ -232,7 +234,7 @@ def packed(size: int) -> tuple[Any, list[Any]]:
 # Step 7: threads
 # ---------------
 #
-# Panels of columns do not depend on each other.
+# Panels of columns do not depend on each other, so they can be computed by different threads.
 
 
 def parallel(size: int) -> tuple[Any, list[Any]]:
@@ -251,7 +253,7 @@ def parallel(size: int) -> tuple[Any, list[Any]]:
 # Building and timing
 # -------------------
 #
-# All steps by name, and what compares each with numpy and times it.
+# Here are all steps by name, and the functions that compare each step with numpy and time it.
 
 STEPS: dict[str, Step] = {
     step.__name__: step for step in (naive, blocked, vectorized, permuted, in_registers, packed, parallel)
@@ -260,8 +262,7 @@ STEPS: dict[str, Step] = {
 
 @dataclass(frozen=True)
 class Result:
-    """A step's seconds, of the run that other programs disturbed least, and how often as fast as the first
-    step it is."""
+    """A step's fastest run in seconds (the least disturbed one), and its speedup over the first step."""
 
     name: str
     seconds: float
@@ -298,7 +299,7 @@ def asked() -> argparse.Namespace:
 
 
 def main() -> list[Result]:
-    """Print the steps and give their results; or print one step's loops and inner loop, if asked."""
+    """Print and return all results; with ``--show``, print one step's loops and assembly instead."""
     options = asked()
     if options.show:
         schedule, args = STEPS[options.show](options.size)
@@ -319,13 +320,14 @@ def main() -> list[Result]:
 # Run it
 # ------
 #
-# The last column says how often as fast as the first step it is.
+# The column before the description is the speedup over the first step.
 
 if __name__ == "__main__":
     results = main()
 
 # %%
-# The bars beside the measured peaks: of one core for the first six steps, and of all threads for the last.
+# The picture compares the rates with the measured peaks: that of one core for the first six steps, and that
+# of all threads for the last step.
 
 if __name__ == "__main__" and results:
     from pictures import LIMIT, OURS, PLAIN, SECOND, bars, draw_order, draw_timeline, peak, plt, show
@@ -346,9 +348,9 @@ if __name__ == "__main__" and results:
 # What the later steps do to the order
 # ------------------------------------
 #
-# In small: a result of 12 x 16 with tiles of 3 x 4. In plain loops, an element is complete before the next
-# one begins. In tiles, all sums of a tile are complete together, and tiles go down a panel of columns. Each
-# colour is one tile.
+# A small example shows the order: a result of 12 x 16 with tiles of 3 x 4. In plain loops, an element is
+# complete before the next one begins. With tiles, all sums of a tile are completed together, and the tiles of
+# one panel of columns are computed from top to bottom. Each colour is one tile.
 
 if __name__ == "__main__" and results:
     a, b = te.placeholder((12, 8), name="A"), te.placeholder((8, 16), name="B")
@@ -366,10 +368,10 @@ if __name__ == "__main__" and results:
     )
 
 # %%
-# And what it does to memory: the elements of ``B`` in the order in which they are read. A new place on the
-# vertical axis is another place in memory; a row of ``B`` has 16 elements. Three plain loops go down a
-# column, and so jump 16 elements in each step. With columns inside, as the lanes of vectors, neighbours are
-# read together.
+# The next picture shows the memory accesses: the elements of ``B`` in the order in which they are read. The
+# vertical axis is the position in memory; a row of ``B`` has 16 elements. Three plain loops go down a column,
+# so they jump over 16 elements in each step. If the loop over columns is inside, as the lanes of vectors,
+# neighbours are read together.
 
 if __name__ == "__main__" and results:
     orders = {
@@ -392,8 +394,8 @@ if __name__ == "__main__" and results:
 # Exercises
 # ---------
 #
-# 1. ``--show in_registers`` prints the assembly. Count the multiply-adds and the loads of the inner loop. Are
-#    they as many as the step's docstring says?
+# 1. ``--show in_registers`` prints the assembly. Count the multiply-adds and the loads of the inner loop. Do
+#    the numbers agree with the step's docstring?
 # 2. Change ``ROWS`` to 2 and to 12. What happens, and why?
 #
 # .. raw:: html
@@ -402,9 +404,10 @@ if __name__ == "__main__" and results:
 #
 # 1. Yes. With AVX-512 the inner loop has 24 ``vfmadd``, 4 loads of vectors (``vmovups``) of ``B`` and 6
 #    ``vbroadcastss`` of ``A``.
-# 2. With 2 rows and AVX-512, a step has 8 multiply-adds for 6 loads, and loads are the limit. With 12 rows
-#    the 48 sums do not fit into 32 registers: they *spill*, that is, go to memory and back in each step.
-#    With AVX2 it is 4 for 4 loads, and 24 sums for 16 registers.
+# 2. With 2 rows and AVX-512, a step has 8 multiply-adds and 6 loads, and loads are the limit. With 12 rows
+#    the 48 vectors of sums do not fit into 32 registers: some are *spilled*, that is, stored to memory and
+#    loaded again in each step. With AVX2 there are 4 multiply-adds and 4 loads, or 24 vectors of sums for 16
+#    registers.
 #
 # .. raw:: html
 #

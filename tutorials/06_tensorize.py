@@ -1,9 +1,9 @@
 """Tensorize: an instruction in the place of loops
 ================================================
 
-Some processors have instructions that do a small matrix product at once. Some programmers have a few lines
-that do one better than any compiler. ``tensorize`` puts such a *tensor intrinsic* in the place of the inner
-loops of a schedule. The compiler checks that both compute the same.
+Some processors have instructions that compute a whole small matrix product. And sometimes a few lines written
+by hand are faster than the code of any compiler. ``tensorize`` replaces the inner loops of a schedule by such
+an instruction or such code, a *tensor intrinsic*. The compiler checks that both compute the same.
 
 Run it::
 
@@ -33,15 +33,17 @@ random = np.random.default_rng(0)
 # What an intrinsic is
 # --------------------
 #
-# Three things declare one:
+# Three things define an intrinsic:
 #
 # - *what it computes*, as a formula of small tensors;
 # - *what its operands look like in memory*: ``te.decl_buffer``, with strides that may be unknown
-#   (``te.var``), since a window of a matrix has the rows of the whole matrix;
-# - *how to do it*: a function that writes statements.
+#   (``te.var``), because an operand may be a part (*window*) of a matrix, whose rows are a row of the whole
+#   matrix apart;
+# - *how to compute it*: a function that generates statements.
 #
-# The first one computes ``ROWS`` dot products of a vector with rows of a matrix: a small matrix-vector
-# product. It adds 16 products at a time in the lanes of a vector, and then the lanes.
+# The first intrinsic computes ``ROWS`` dot products of a vector with rows of a matrix: a small matrix-vector
+# product. It multiplies one vector of elements at a time and adds the products in the lanes of another
+# vector. At the end it adds the lanes.
 
 ROWS, TERMS = 4, 64
 
@@ -95,14 +97,14 @@ def gemv() -> te.TensorIntrin:
 
 
 # %%
-# ``emit`` gives three statements. ``body`` does the whole job. If a schedule divides the reduction into
-# parts, it needs the other two: ``reset`` before the first part, and ``update`` for each of them.
+# ``emit`` returns three statements. ``body`` computes the whole result. If a schedule divides the reduction
+# into parts, it needs the other two: ``reset`` before the first part, and ``update`` for each part.
 #
 # Use it
 # ------
 #
-# Here is a product with the second matrix transposed. Its loops are split so that the innermost ones are
-# exactly the intrinsic: ``ROWS`` columns and ``TERMS`` terms.
+# Here is a product with the second matrix transposed. Its loops are split so that the innermost ones compute
+# exactly what the intrinsic computes: ``ROWS`` columns and ``TERMS`` terms.
 
 
 def transposed(n: int) -> tuple[te.Schedule, list[te.Tensor], te.Tensor]:
@@ -128,7 +130,7 @@ text = str(tvmlite.lower(*with_gemv(128)))
 print("\n".join(text.splitlines()[:16]), "\n...")
 
 # %%
-# A mistake is found when the loops are made. Here the loop has 8 iterations, and the intrinsic computes 4:
+# A mistake is found by ``lower``. Here the loop has 8 iterations, but the intrinsic computes 4:
 
 s, args, c = transposed(128)
 outer, inner = s[c].split(c.op.axis[1], factor=8)
@@ -143,7 +145,7 @@ except tvmlite.TvmliteError as error:
 # ---------------------------------------
 #
 # ``gemv`` loads two vectors for each multiplication. That is too much: loads are the limit, not arithmetic. A
-# tile of 6 rows and some vectors of columns is better. In each step it loads one vector for each group of
+# tile of 6 rows and several vectors of columns is better. In each step it loads one vector for each group of
 # columns, and one number for each row, and uses each of them several times. All sums stay in registers until
 # the end.
 
@@ -206,8 +208,8 @@ def plain(n: int) -> tuple[te.Schedule, list[te.Tensor]]:
 
 
 # %%
-# The picture shows a small product with tiles of 3 x 4, for which there is room. Each colour is one use of
-# the intrinsic. It stands for all the elements of its colour, and for all terms of their sums.
+# The picture shows a small product, with tiles of 3 x 4 so that it can be drawn. Each colour is one use of
+# the intrinsic, which computes all elements of this colour, with all terms of their sums.
 
 s, args, c = product(6, 12, 1)
 i_outer, j_outer, i, j = s[c].tile(*c.op.axis, 3, 4)
@@ -221,8 +223,8 @@ draw_order(
 )
 
 # %%
-# All three, on one core, beside its measured peak. Of many runs the fastest counts: that is the one which
-# other programs disturbed least.
+# Now all three versions run on one core, and are compared with its measured peak. Each is run many times, and
+# the fastest run is taken, because other programs disturbed it least.
 
 a, b = (random.standard_normal((size, size), "float32") for _ in range(2))
 rates: dict[str, float] = {}
@@ -237,11 +239,11 @@ for name, rate in rates.items():
 bars(rates, "GFLOP/s", f"{size} x {size} x {size}, one core", limit=limit, colours=[PLAIN, SECOND, OURS])
 
 # %%
-# ``tile`` is the same tile of sums as in `the tutorial on matrix products <05_gemm.html>`_. There it is made
-# by primitives from the formula; here it is written by hand. Prefer primitives where they can say it. Use an
-# intrinsic for instructions that no loop stands for. ``te.decl_tensor_intrin(..., special={"avx512vnni":
-# ...})`` adds forms for particular processors, and ``te.call_llvm_intrin`` calls an instruction by LLVM's
-# name.
+# ``tile`` is the same tile of sums as in `the tutorial on matrix products <05_gemm.html>`_. There it is
+# derived from the formula by primitives; here it is written by hand. Prefer primitives where they suffice.
+# Use an intrinsic for instructions that the compiler does not generate from loops.
+# ``te.decl_tensor_intrin(..., special={"avx512vnni": ...})`` adds versions for particular processors, and
+# ``te.call_llvm_intrin`` calls an instruction by LLVM's name.
 
 show()
 
@@ -249,7 +251,7 @@ show()
 # Exercises
 # ---------
 #
-# 1. Change ``HEIGHT`` to 1, 2, 4, 8 and 16 (and ``--size`` so that it divides). Where is the best, and what
+# 1. Change ``HEIGHT`` to 1, 2, 4, 8 and 16 (and ``--size`` to a multiple of it). Which is the best, and what
 #    happens when the sums need more registers than there are?
 # 2. Write an intrinsic that copies a window of 8 x 8 elements and transposes it.
 #
@@ -257,12 +259,13 @@ show()
 #
 #     <details><summary>Answers</summary>
 #
-# 1. The rate grows as long as the sums fit with something left. A tile of 8 rows of 4 vectors takes all 32
-#    registers of AVX-512, so that vectors of ``B`` have no place: sums are stored and loaded again (``-byte
-#    Spill`` in ``function.source("asm")``). With 16 registers that begins at 8 rows of 2 vectors.
+# 1. The rate grows as long as the sums fit into the registers and some registers are left. A tile of 8 rows
+#    of 4 vectors takes all 32 registers of AVX-512, so none is left for vectors of ``B``: sums are stored and
+#    loaded again (``-byte Spill`` in ``function.source("asm")``). With 16 registers this begins at 8 rows of
+#    2 vectors.
 # 2. Its formula is ``te.compute((8, 8), lambda i, j: a[j, i])``. Declare windows with unknown strides for
-#    both. ``emit`` gives, for all ``i`` and ``j``, ``result.vstore((i, j), window.vload((j, i),
-#    "float32"))``; there is no reduction, so that is all.
+#    both. ``emit`` generates ``result.vstore((i, j), window.vload((j, i), "float32"))`` for all ``i`` and
+#    ``j``; there is no reduction, so no other statement is needed.
 #
 # .. raw:: html
 #

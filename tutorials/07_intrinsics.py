@@ -1,8 +1,8 @@
 """Mathematical functions, and how exact they are
 ===============================================
 
-``te.exp``, ``te.tanh`` and others are *intrinsics*: functions of one name for all targets. This tutorial
-calls them, adds one, and measures how exact they are.
+``te.exp``, ``te.tanh`` and others are *intrinsics*: functions with the same name on all targets. This
+tutorial calls them, adds a new one, and measures how exact they are.
 
 Run it::
 
@@ -32,7 +32,7 @@ LANES = Target.parse("native").lanes("float32")
 # Calling one
 # -----------
 #
-# An intrinsic is a function of expressions. In the loops it is a call.
+# An intrinsic is a function of expressions. In the loops it appears as a call.
 
 
 def apply(function: Callable[[Any], Any], name: str, vectors: bool = True) -> Any:
@@ -50,18 +50,18 @@ print(exp.source("loops"))
 print(exp(np.array([0, 1, 2], "float32")))
 
 # %%
-# Processors have no instruction for ``exp``. The C library has a function, for one number at a time. So the
-# compiler writes out its own formula: it takes the power of two apart from the rest, and computes the rest by
-# a polynomial. That consists of multiplications and additions only, so all lanes of a vector do it at once.
-# Here is what it has become, in LLVM's language, in part:
+# Most processors have no instruction for ``exp``. The C library has a function, but it computes one number at
+# a time. So the compiler uses a formula of its own: it writes the result as a power of two times a factor
+# near 1, and computes the factor by a polynomial. A polynomial needs only multiplications and additions,
+# which vector instructions compute for all lanes at once. Here is a part of the resulting LLVM IR:
 
 lines = apply(te.exp, "exp").source("llvm").splitlines()
 begin = next(number for number, line in enumerate(lines) if " load <" in line)
 print("\n".join(line[:110] for line in lines[begin : begin + 14]))
 
 # %%
-# ``te.call_pure_extern`` calls C's function instead. The bars show what one element takes, in nanoseconds.
-# Even our plain loop may be quick: LLVM can vectorize a loop without calls itself.
+# ``te.call_pure_extern`` calls C's function instead. The bars show the time for one element, in nanoseconds.
+# Even our plain loop may be fast, because LLVM can vectorize a loop that contains no calls.
 
 x = np.random.default_rng(0).uniform(-5, 5, 1 << 14).astype("float32")
 c_function = apply(lambda value: te.call_pure_extern("float32", "expf", value), "c_exp", vectors=False)
@@ -80,11 +80,12 @@ bars(times, "nanoseconds an element", "e to the power of x", colours=[PLAIN, SEC
 # How exact: errors in ULP
 # ------------------------
 #
-# Floats have gaps. Near 1, float32 has a gap of about 0.0000001; near 1000 it is 500 times as large. A *unit
-# in the last place* (ULP) is the gap at the exact result. It is the fair measure: an error of half a ULP is
-# the best that any float can do, and 1 ULP means one of the two floats around the exact result.
+# There are gaps between neighbouring floats. Near 1, the gap of float32 is about 0.0000001; near 1000 it is
+# 500 times as large. A *unit in the last place* (ULP) is the gap at the exact result. It is a fair measure of
+# errors: the float that is nearest to the exact result has an error of at most half a ULP, and an error below
+# 1 ULP means that the result is one of the two floats around the exact one.
 #
-# The exact result comes from numpy in float64, which has 29 bits more.
+# The exact result is computed by numpy in float64, which has 29 more bits.
 
 
 def ulps(found: np.ndarray, exact: np.ndarray) -> np.ndarray:
@@ -121,8 +122,8 @@ grid[0, 0].legend(frameon=False, fontsize=8)
 # -----------------------
 #
 # ``softplus(x)`` is ``log(1 + exp(x))``. We declare it as an intrinsic with a *lowering rule*: a function
-# that gets the call and gives what it stands for. From then on it can be called by name, scheduled and
-# vectorized as any other. The first rule is the formula as it stands in books.
+# that takes the call and returns the expression that replaces it. From then on it can be called by name,
+# scheduled and vectorized like any other intrinsic. The first rule is the formula as found in textbooks.
 
 
 @te.register_intrin_lowering("tutorial.softplus")
@@ -132,7 +133,7 @@ def by_the_book(call: Any) -> Any:
 
 
 def softplus(value: Any) -> Any:
-    """The intrinsic, as whatever rule there is."""
+    """The intrinsic, computed by the rule that is registered."""
     return te.call_intrin("float32", "tutorial.softplus", value)
 
 
@@ -143,10 +144,11 @@ print("by the book:", "softplus(-20) =", apply(softplus, "softplus")(np.float32(
 print("by the book:", "softplus(100) =", apply(softplus, "softplus")(np.float32([100]))[0])
 
 # %%
-# Both are wrong: the first should be 2.06e-9, the second 100. For small ``x``, ``1 + exp(x)`` is rounded to
-# 1, and all that matters is lost. For large ``x``, ``exp(x)`` is infinite. The second rule avoids both. It
-# takes the larger part out, and uses ``log(1 + p) = log(u) * p / (u - 1)`` with the rounded ``u = 1 + p``, in
-# which the two rounding errors cancel. A rule can be registered again; the last one counts.
+# Both results are wrong: the first should be 2.06e-9, the second 100. For very negative ``x``, ``1 + exp(x)``
+# is rounded to 1, and the term ``exp(x)`` is lost. For large ``x``, ``exp(x)`` is infinite. The second rule
+# avoids both. It adds the larger part, ``max(x, 0)``, separately, and uses
+# ``log(1 + p) = log(u) * p / (u - 1)`` with the rounded ``u = 1 + p``, in which the two rounding errors
+# cancel. A rule can be registered again; the last one is used.
 
 
 @te.register_intrin_lowering("tutorial.softplus")
@@ -181,17 +183,18 @@ show()
 # ---------
 #
 # 1. Register ``tutorial.log1p`` by the trick above, and measure it near 0.
-# 2. Replace ``te.exp`` by a polynomial of degree 3 on ``-1 .. 1``. How many ULP is it off, and how fast is
-#    it? For what would that be enough?
+# 2. Replace ``te.exp`` by a polynomial of degree 3 on ``-1 .. 1``. How large is its error in ULP, and how
+#    fast is it? For which purposes would that be enough?
 #
 # .. raw:: html
 #
 #     <details><summary>Answers</summary>
 #
 # 1. With ``u = 1 + x``: ``log(u) * (x / (u - 1))``, and ``x`` itself where ``u`` is 1. Between 1e-12 and 1
-#    it is off by about 2 ULP at most; ``log(1 + x)`` loses everything near 0.
-# 2. The cubic through Chebyshev's points is off by 0.0067, which is more than 150,000 ULP, and takes about
-#    half the time of ``te.exp``. It is enough where two digits are, such as for shades of grey in a picture.
+#    its error is at most about 2 ULP; ``log(1 + x)`` loses all digits near 0.
+# 2. The cubic through Chebyshev's points has an error of up to 0.0067, which is more than 150,000 ULP, and
+#    takes about half the time of ``te.exp``. It is exact enough where two digits suffice, such as for shades
+#    of grey in a picture.
 #
 # .. raw:: html
 #

@@ -1,15 +1,15 @@
 """A convolution, step by step
 ===========================
 
-A 3 x 3 convolution of images, from plain loops to near the peak of a core. Each step changes one thing, is
-compared with numpy, and timed.
+This tutorial improves a 3 x 3 convolution of images, from plain loops to nearly the peak of a core. Each step
+changes one thing, is compared with numpy, and timed.
 
 Run it::
 
     python tutorials/08_convolution.py
     python tutorials/08_convolution.py --size 28 --channels 128
 
-`The tutorial on matrix products <05_gemm.html>`_ has the same ideas on a simpler formula.
+`The tutorial on matrix products <05_gemm.html>`_ shows the same ideas for a simpler formula.
 """
 
 from __future__ import annotations
@@ -40,8 +40,8 @@ random = np.random.default_rng(0)
 # -----------
 #
 # An output pixel of channel ``o`` is a sum over all input channels ``c`` and a window of 3 x 3 pixels, each
-# times a weight. So that windows at the border have something to read, the image gets a frame of zeros first:
-# ``padded``.
+# multiplied by a weight. Windows at the border extend beyond the image, so the image is first padded with a
+# frame of zeros: ``padded``.
 
 
 def formula() -> tuple[te.Tensor, te.Tensor, te.Tensor, te.Tensor]:
@@ -68,11 +68,12 @@ def formula() -> tuple[te.Tensor, te.Tensor, te.Tensor, te.Tensor]:
 # Step 1: plain loops
 # -------------------
 #
-# One pixel after the other. Its sum is one long chain of additions, and each waits for the one before.
+# The pixels are computed one after the other. The sum of each is one long chain of additions, and each
+# addition waits for the one before.
 
 
 def plain() -> tuple[te.Schedule, list[te.Tensor]]:
-    """The loops as the formula gives them."""
+    """The plain loops of the formula."""
     image, weight, _, result = formula()
     return te.create_schedule(result.op), [image, weight, result]
 
@@ -83,9 +84,9 @@ print(tvmlite.lower(*plain()))
 # Step 2: rows in vectors
 # -----------------------
 #
-# Neighbouring pixels of a row become the lanes of vectors, so the loop over ``x`` goes inside of the
-# reduction. Now 16 sums (or 8, or 4: as wide as the machine's vectors are) grow at once. But each addition
-# loads the sums from memory and stores them again.
+# Neighbouring pixels of a row become the lanes of vectors, so the loop over ``x`` is moved inside the
+# reduction. Now 16 sums (or 8, or 4, depending on the width of the machine's vectors) are computed at once.
+# But each addition loads the sums from memory and stores them again.
 
 
 def in_rows() -> tuple[te.Schedule, list[te.Tensor]]:
@@ -103,14 +104,15 @@ def in_rows() -> tuple[te.Schedule, list[te.Tensor]]:
 # Step 3: channels in blocks
 # --------------------------
 #
-# Rows are awkward vectors. Their length is seldom a multiple of a vector's, and windows shift them by one, so
-# that loads are not aligned. Channels are better: there is nearly always a multiple of 16 of them. So the
-# *layout* changes: 16 channels of one pixel lie next to each other. The frameworks' name for it is
-# ``NCHW16c``. Weights are laid out to match, once, before the model runs.
+# Rows are not well suited for vectors. Their length is seldom a multiple of the vector width, and
+# neighbouring windows are shifted by one pixel, so loads are not aligned. Channels are better: their number
+# is nearly always a multiple of 16. So the *layout* (the order in memory) changes: 16 channels of one pixel
+# are next to each other. This layout is called ``NCHW16c``. The weights are rearranged to match, once, before
+# the model runs.
 
 
 def blocked_formula() -> tuple[te.Tensor, te.Tensor, te.Tensor, te.Tensor]:
-    """The same convolution, of channels in blocks of ``LANES``."""
+    """The same convolution with channels in blocks of ``LANES``."""
     blocks = CHANNELS // LANES
     image = te.placeholder((blocks, SIZE, SIZE, LANES), name="image")
     weight = te.placeholder((blocks, blocks, 3, 3, LANES, LANES), name="weight")
@@ -148,19 +150,19 @@ def in_blocks() -> tuple[te.Schedule, list[te.Tensor]]:
 # Step 4: a tile of sums in registers
 # -----------------------------------
 #
-# Now the sums. ``cache_write`` gives a tile of them a buffer, some pixels by two blocks of channels. Unrolled
-# whole, the buffer becomes registers. In each step of the reduction, two vectors of weights are loaded, and
-# each is used for all pixels of the tile; one number of the image is used for both. The sums go to memory
-# once, at the end.
+# The next step is about the sums. ``cache_write`` gives a tile of sums a separate buffer: several pixels by
+# two blocks of channels. When its loops are completely unrolled, the buffer is kept in registers. In each
+# step of the reduction, two vectors of weights are loaded, and each is used for all pixels of the tile; each
+# number of the image is used for both. The sums are stored to memory once, at the end.
 #
-# How many pixels? All sums must fit into the registers, with something left for weights: 14 x 2 of 32
-# registers, or 4 x 2 of 16.
+# How many pixels should a tile have? All sums must fit into the registers, and some registers must be left
+# for weights: 14 x 2 sums for 32 registers, or 4 x 2 for 16.
 
 PIXELS, BLOCKS = (14, 2) if TARGET.vector_registers >= 32 else (4, 2)
 
 
 def register_tile(s: te.Schedule, result: te.Tensor, pixels: int = PIXELS) -> tuple[Any, Any]:
-    """Schedule ``result`` in tiles of sums; gives its loops over blocks of channels, and over rows."""
+    """Schedule ``result`` in tiles of sums. Returns its loops over blocks of channels, and over rows."""
     sums = s.cache_write(result, "local")
     o, y, x, lane = s[result].op.axis
     o, o_inner = s[result].split(o, factor=BLOCKS)
@@ -193,13 +195,13 @@ print(tvmlite.lower(*in_registers()))
 # Step 5: pad some rows at a time
 # -------------------------------
 #
-# The padded image is written as a whole, and read again later. ``compute_at`` pads a few rows just before
-# they are needed, while they are in a near cache. For that, rows go outside, and all output channels of these
-# rows follow.
+# So far the whole padded image is written first, and read again later. With ``compute_at``, a few rows are
+# padded just before they are needed, and are read while they are in a near cache. For this, the loop over
+# blocks of rows becomes the outermost one, and all output channels of these rows are computed inside it.
 
 
 def padded_rows(pixels: int = PIXELS) -> tuple[te.Schedule, list[te.Tensor]]:
-    """The padding of some rows just before their use."""
+    """Pad some rows just before their use."""
     image, weight, padded, result = blocked_formula()
     s = te.create_schedule(result.op)
     o, y = register_tile(s, result, pixels)
@@ -214,8 +216,8 @@ def padded_rows(pixels: int = PIXELS) -> tuple[te.Schedule, list[te.Tensor]]:
 # All steps, timed
 # ----------------
 #
-# The reference is nine matrix products in numpy, one for each place in the window. Of many runs the fastest
-# counts: that is the one which other programs disturbed least.
+# The reference is nine matrix products in numpy, one for each position in the window. Each step is run many
+# times, and the fastest run is taken, because other programs disturbed it least.
 
 
 def reference(image: np.ndarray, weight: np.ndarray) -> np.ndarray:
@@ -263,7 +265,7 @@ for step in STEPS:
     print(f"{step.__name__:14} {seconds * 1e3:8.3f} ms {rates[step.__name__]:7.1f} GFLOP/s", flush=True)
 
 # %%
-# The peak is measured on the same core: a loop of multiply-adds in registers that reads nothing.
+# The peak is measured on the same core, by a loop of multiply-adds in registers that reads no memory.
 
 limit = peak() / 1e9
 print(f"peak {limit:.1f} GFLOP/s; the last step reaches {rates['padded_rows'] / limit:.0%} of it")
@@ -274,13 +276,13 @@ bars(rates, "GFLOP/s", f"3 x 3, {CHANNELS} channels, {SIZE} x {SIZE}", limit=lim
 # Why tiles have the size they have
 # ---------------------------------
 #
-# Step 4 needs a number. Here are others, with the count of registers that their sums need. Too few sums, and
-# the next multiply-add waits for the last one. Too many, and some of them go to memory and back: they
-# *spill*.
+# In step 4 we chose the number of pixels in a tile. Here are other numbers, with the count of registers that
+# their sums need. With too few sums, a multiply-add has to wait for the one before. With too many, some sums
+# are stored to memory and loaded again: they are *spilled*.
 
 
 def rate_of(pixels: int) -> float:
-    """GFLOP/s of step 5 with tiles of so many pixels."""
+    """GFLOP/s of step 5 with tiles of ``pixels`` pixels."""
     function = tvmlite.build(*padded_rows(pixels), name="tile")
     return WORK / min(function.time(blocks_of(image), weight_blocks(weight), budget=0.1).runs) / 1e9
 
@@ -301,13 +303,13 @@ for pixels, rate in found.items():
 show()
 
 # %%
-# tvmlite's own schedules of convolutions choose such numbers from what is known of the processor, and a tuner
-# tries others: `a template with knobs <09_template.html>`_ is the next tutorial.
+# tvmlite's own schedules of convolutions choose such numbers from a description of the processor, and a tuner
+# tries others: see the next tutorial, `a template with knobs <09_template.html>`_.
 #
 # Exercises
 # ---------
 #
-# 1. Add a step with threads: which loop is best parallel? Compare with ``peak(threads=2)``.
+# 1. Add a step with threads: which loop should be parallel? Compare with ``peak(threads=2)``.
 # 2. Make it a convolution with stride 2. Which accesses change, and what does it do to the speed of step 2
 #    compared with step 3?
 #
@@ -315,11 +317,11 @@ show()
 #
 #     <details><summary>Answers</summary>
 #
-# 1. ``y_outer`` of step 5. Each thread then pads the rows that it needs itself, and the 4 pieces of 14 rows
-#    divide evenly between two threads.
-# 2. The accesses to the image become ``padded[c, 2 * y + v, 2 * x + u]``. In step 2 the lanes are pixels of
-#    a row, so each vector needs every second element: more loads, or shuffles. In step 3 the lanes are
-#    channels, which stay neighbours; nothing is slower.
+# 1. ``y_outer`` of step 5. Then each thread pads the rows that it needs, and the 4 pieces of 14 rows are
+#    divided evenly between two threads.
+# 2. The accesses to the image become ``padded[c, 2 * y + v, 2 * x + u]``. In step 2 the lanes are pixels of a
+#    row, so each vector needs every second element: more loads, or shuffles. In step 3 the lanes are
+#    channels, which are still neighbours, so nothing becomes slower.
 #
 # .. raw:: html
 #

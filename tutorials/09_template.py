@@ -1,9 +1,9 @@
 """A template and its tuner
 ========================
 
-A good schedule has numbers in it: how large is a tile, how far is a loop unrolled? They depend on the machine
-and on the sizes. A *template* is a schedule whose numbers are *knobs*. A *tuner* tries settings, measures
-them, and learns which to try next.
+A good schedule contains numbers, such as the size of a tile or the length of an unrolled loop. The best
+numbers depend on the machine and on the sizes of the tensors. A *template* is a schedule whose numbers are
+*knobs*. A *tuner* tries settings of the knobs, measures them, and learns which to try next.
 
 Run it::
 
@@ -36,12 +36,12 @@ options = parser.parse_args()
 # The template
 # ------------
 #
-# A template is a function under ``@autotune.template``. It builds a schedule as always, but asks a
-# configuration for its numbers. ``define_split`` makes a knob of all ways to split an axis, ``define_knob``
-# of any list of values. ``apply`` carries out what the configuration says.
+# A template is a function decorated with ``@autotune.template``. It builds a schedule as usual, but takes the
+# numbers from a configuration. ``define_split`` makes a knob with all ways to split an axis, ``define_knob``
+# makes one with any list of values. ``apply`` applies the setting of the configuration.
 #
-# This one is the matrix product with a tile of sums. Its knobs: the tile's rows and columns, how many steps
-# of the reduction are taken at once, and whether ``B`` is copied to a dense block first.
+# This template is the matrix product with a tile of sums. Its knobs are the tile's rows and columns, the
+# number of steps of the reduction that are unrolled, and whether ``B`` is first copied to a contiguous block.
 
 
 @autotune.template("tutorial.matmul")
@@ -77,7 +77,7 @@ def matmul(n: int) -> tuple[te.Schedule, list[te.Tensor]]:
 
 
 # %%
-# A *task* is a template with its arguments. Its space is every combination of settings.
+# A *task* is a template with its arguments. Its *space* is the set of all combinations of settings.
 
 task = autotune.create("tutorial.matmul", (options.size,))
 print(task.config_space)
@@ -86,17 +86,17 @@ print(task.config_space)
 # Why not just try a few?
 # -----------------------
 #
-# A walk through one corner of the space: all tiles of some rows and columns, with the other knobs fixed.
-# Light is slow, dark is fast. There is a ridge of good tiles. Small tiles load too much for each
-# multiply-add. Large ones need more registers than there are. And the ridge is elsewhere on another
-# processor.
+# Let us measure a small part of the space: tiles of several heights and widths, with the other knobs fixed.
+# Light is slow, dark is fast. There is a region of good tiles. Small tiles need too many loads for each
+# multiply-add, and large ones need more registers than there are. On another processor, the good tiles are
+# different ones.
 
 rows, columns = (1, 2, 4, 8, 16), (8, 16, 32, 64)
 a, b = np.random.default_rng(0).standard_normal((2, options.size, options.size), "float32")
 
 
 def of_tile(height: int, width: int) -> Any:
-    """The configuration with such tiles, 1 step at a time, without a copy."""
+    """The configuration with tiles of ``height`` by ``width``, 1 step at a time, without a copy."""
     space = task.config_space
     for index in range(len(space)):
         config = space.get(index)
@@ -128,10 +128,10 @@ axes.set_title("GFLOP/s by tile")
 # Two tuners
 # ----------
 #
-# Now we let tuners search the whole space. ``random`` takes settings at random. ``xgboost`` fits a model to
-# what it has measured: from features of the loops, it predicts how fast a setting is. Then it measures what
-# the model predicts to be fastest, and learns from that. Each candidate runs in a process of its own, and its
-# result is compared with the plain loops before its time counts.
+# Now we let tuners search the whole space. ``random`` tries settings at random. ``xgboost`` fits a model to
+# its measurements, which predicts from features of the loops how fast a setting is. Then it measures the
+# settings that the model predicts to be the fastest, and learns from the results. Each candidate runs in a
+# separate process, and its result is compared with that of the plain loops before its time counts.
 
 folder = Path(tempfile.mkdtemp())
 results = {}
@@ -147,9 +147,10 @@ for name, result in results.items():
     print(f"{name:8} best {rate:6.1f} GFLOP/s, {progress.trials} trials, failed: {progress.failures}")
 
 # %%
-# The picture tuners are judged by: the best rate so far, over the number of trials. The dots are the trials
-# themselves; a candidate that failed is a dot at 0. Random search finds a good setting here and there. What
-# the learned model proposes is good nearly every time: where good settings are rare, that is what counts.
+# This is the usual picture to compare tuners: the best rate so far, over the number of trials (measurements).
+# The dots are the single trials; a candidate that failed is a dot at 0. Random search finds a good setting
+# now and then. Nearly all settings that the learned model proposes are good, which is important where good
+# settings are rare.
 
 limit = peak() / 1e9
 figure = plt.figure(figsize=(6.5, 3.2))
@@ -171,8 +172,8 @@ axes.legend(frameon=False, loc="lower right")
 # Using the result
 # ----------------
 #
-# All measurements are in a file, a line of JSON each. ``apply_history_best`` lets the template take the best
-# of them; outside of it, the template takes its default.
+# All measurements are stored in a file, one line of JSON for each. Inside ``apply_history_best``, the
+# template uses the best of them; otherwise it uses its default.
 
 print((folder / "xgboost.jsonl").read_text().splitlines()[0][:300], "...")
 default = tvmlite.build(*matmul(options.size), name="default_matmul")
@@ -186,27 +187,27 @@ bars(times, "GFLOP/s", "the default of the template, and the best found", limit=
 show()
 
 # %%
-# A tuner is only as good as its template. No setting of these knobs uses several threads, for example. A
-# template that returns tensors alone, ``return [A, B, C]``, gets a generated schedule with knobs for all of
-# that.
+# A tuner is only as good as its template. For example, no setting of these knobs uses several threads. If a
+# template returns only tensors, ``return [A, B, C]``, a schedule is generated, with knobs for threads as
+# well.
 #
 # Exercises
 # ---------
 #
 # 1. Add a knob for the order of the two outer loops: ``cfg.define_reorder("order", [i_outer, j_outer],
 #    policy="all")``. Does the best setting use it?
-# 2. Tune ``--size 128`` and ``--size 512``. Do the best settings of one size serve the other?
+# 2. Tune ``--size 128`` and ``--size 512``. Are the best settings for one size also good for the other?
 #
 # .. raw:: html
 #
 #     <details><summary>Answers</summary>
 #
-# 1. Apply it by ``cfg["order"].apply(s, C, [i_outer, j_outer])`` and attach ``sums`` to the inner one of
-#    both. ``print(result)`` shows the best setting. While both matrices are in the second cache, the order
-#    hardly matters.
-# 2. Seldom. A small ``B`` stays in a near cache, so copying it costs more than it gains; a large one is
-#    read in long jumps, where copying pays. Sizes of tiles are limited by registers, and so agree more
-#    often.
+# 1. Apply it by ``cfg["order"].apply(s, C, [i_outer, j_outer])`` and attach ``sums`` to the inner one of the
+#    two loops. ``print(result)`` shows the best setting. If both matrices fit into the second-level cache,
+#    the order hardly matters.
+# 2. Seldom. A small ``B`` stays in a near cache, so copying it takes more time than it saves. The rows of a
+#    large ``B`` are far apart in memory, and a copy makes reading them faster. The size of a tile is limited
+#    by the registers, so the best tiles agree more often.
 #
 # .. raw:: html
 #

@@ -1,8 +1,8 @@
 """Tuning a whole model
 ====================
 
-``tvmlite.tune`` searches schedules for all kernels of a model, and keeps only what makes the model as a whole
-faster. Here it has a few seconds for a small network. Ten minutes are usual for a real one.
+``tvmlite.tune`` searches for schedules for all kernels of a model, and keeps only those that make the whole
+model faster. Here it gets a few seconds for a small network. Ten minutes are usual for a real one.
 
 Run it::
 
@@ -35,7 +35,7 @@ random = np.random.default_rng(0)
 #
 # Models usually come from ONNX files: ``relay.frontend.from_onnx("model.onnx")``. This one is built by hand,
 # so that the tutorial needs no file. Its sizes are unusual on purpose: the rules that choose default
-# schedules know common ones best.
+# schedules were made for common sizes.
 
 
 def weight(*shape: int) -> relay.Constant:
@@ -54,8 +54,8 @@ print(module)
 # Its kernels
 # -----------
 #
-# Compiling divides the graph into fused groups, one kernel each. The profile says where the time goes. Tuning
-# pays where there is much of it.
+# Compiling divides the graph into fused groups, and each becomes one kernel. The profile shows the time of
+# each kernel. Tuning can gain most for the kernels that take most of the time.
 
 default = tvmlite.compile(module)
 data = random.standard_normal((12, 300), "float32")
@@ -66,13 +66,15 @@ print(default.profile(data))
 # Tune
 # ----
 #
-# Every fused group is a task. The time goes, batch by batch, to the task with the most to gain. Each
-# candidate is checked against the plain loops. All measurements are written to the file ``records``.
+# Every fused group is a task. Tuning works in batches of measurements, and each batch goes to the task with
+# the largest possible gain. The result of each candidate is compared with that of the plain loops. All
+# measurements are written to the file ``records``.
 #
-# Two options are for a budget of seconds only. With ``decisions=False``, choices about the graph, such as
-# what is fused, are left as they are. With ``tuner="random"`` candidates are proposed at once; the default
-# learns which ones are promising, as `the tutorial before <09_template.html>`_ shows, but takes time for it.
-# If other programs are busy meanwhile, a warning says so; we collect it here.
+# Two options are used here only because the budget is so small. With ``decisions=False``, choices about the
+# graph, such as which operators are fused, are not changed. With ``tuner="random"``, candidates are proposed
+# without delay; the default tuner learns which ones are promising, as `the tutorial before
+# <09_template.html>`_ shows, but this takes time. If other programs keep the machine busy during the tuning,
+# there is a warning; we collect these warnings here.
 
 records = Path(tempfile.mkdtemp()) / "tune.jsonl"
 with warnings.catch_warnings(record=True) as notes:
@@ -86,12 +88,13 @@ for note in {str(one.message) for one in notes}:
 # Alone, and in the model
 # -----------------------
 #
-# The left picture shows each kernel in the model, and *alone*: the default schedule, and the best candidate
-# that was measured. The right one shows what counts: a run of the model. The two do not always agree. A
-# kernel with a small part of the time cannot gain much. In the model, its inputs come from other kernels, and
-# so from other caches. And what was the fastest of many measurements was partly luck. So, in the end, the
-# best candidates are put into the model, and run in alternation with the default. What is not significantly
-# faster there is not used.
+# The left picture shows the time of each kernel in the model, and measured *alone*: with the default
+# schedule, and with the best candidate. The right one shows the important number: the time of a run of the
+# model. The two do not always agree. A kernel that takes a small part of the time cannot make the model much
+# faster. In the model, the inputs of a kernel were written by other kernels, so they are in other caches. And
+# the fastest of many measurements was partly luck. So, at the end, the best candidates are tested in the
+# model, in runs that alternate with the default. A candidate that is not significantly faster there is not
+# used.
 
 profiles = [default.profile(data).kernels for _ in range(20)]
 names = list(default.kernel_labels)
@@ -124,15 +127,15 @@ np.testing.assert_allclose(tuned.lib(data), expected, rtol=1e-3, atol=1e-5)
 # Use the records
 # ---------------
 #
-# ``compile`` takes the records. Its report says, kernel by kernel, where the schedule comes from, and why a
-# default stayed. The same records give the same library, byte for byte: keep the file with the model.
+# ``compile`` uses the records. Its report says for each kernel where its schedule comes from, and why a
+# default was kept. The same records give the same library, byte for byte, so keep the file with the model.
 
 lib = tvmlite.compile(module, records=records)
 print(lib.report)
 show()
 
 # %%
-# On the command line the same is
+# The same on the command line:
 #
 # .. code-block:: sh
 #
@@ -143,17 +146,18 @@ show()
 # Exercises
 # ---------
 #
-# 1. Give it ``--budget 1m``. Which kernels gained, and does the model?
-# 2. Run the tuning again on the same file. What does it learn from the records that are there?
+# 1. Run it with ``--budget 1m``. Which kernels become faster, and does the model?
+# 2. Run the tuning again with the same file. What does it learn from the existing records?
 #
 # .. raw:: html
 #
 #     <details><summary>Answers</summary>
 #
-# 1. Look at ``print(tuned)``: each kernel's trials and gain, and whether its schedule is used. The last
-#    line is the model. A kernel gains often, the model by what those kernels take of its time.
-# 2. The search starts with what is there: its model of costs learns from the records, and decisions in the
-#    file are not tried again. What was kept stays unless something better is found.
+# 1. Look at ``print(tuned)``: it shows each kernel's trials and gain, and whether its new schedule is used.
+#    The last line is the whole model. Single kernels often become faster; the gain of the model depends on
+#    the part of its time that these kernels take.
+# 2. The search starts with the existing records: its cost model learns from them, and decisions in the file
+#    are not tried again. The schedules that were kept stay in use unless better ones are found.
 #
 # .. raw:: html
 #

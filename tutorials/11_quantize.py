@@ -1,9 +1,9 @@
 """Quantizing a model
 ==================
 
-With 8 bits instead of 32, a model has a quarter of the weights, and many processors multiply bytes faster
-than floats. The price is rounding. This tutorial measures ranges, rounds a small network, and reads the
-report.
+With 8 bits instead of 32, the weights of a model take a quarter of the memory, and many processors multiply
+bytes faster than floats. The price is rounding. This tutorial measures ranges, quantizes a small network, and
+explains the report.
 
 Run it::
 
@@ -26,13 +26,13 @@ random = np.random.default_rng(0)
 # Steps instead of reals
 # ----------------------
 #
-# A byte has 256 values. A *scale* and a *zero point* say which reals they stand for: ``real = scale * (byte -
-# zero)``. So a range of reals is divided into 255 steps. What is between two steps is rounded. What is
-# outside of the range is clipped. Here it is for one range:
+# A byte has 256 values. A *scale* and a *zero point* define the real numbers that they represent: ``real =
+# scale * (byte - zero)``. So a range of real numbers is divided into 255 steps. A number between two steps is
+# rounded, and a number outside the range is *clipped* to its end. The picture shows this for one range:
 
 reals = np.linspace(-1.5, 2.5, 400).astype("float32")
 low, high = -1.0, 2.0
-scale = (high - low) / 15  # 16 levels only, so that steps can be seen
+scale = (high - low) / 15  # only 16 levels, so that steps can be seen
 levels = np.clip(np.round(reals / scale) + round(-low / scale), 0, 15)
 rounded = scale * (levels - round(-low / scale))
 figure = plt.figure(figsize=(6, 2.6))
@@ -47,8 +47,8 @@ axes.legend(frameon=False, fontsize=8)
 # A network and typical inputs
 # ----------------------------
 #
-# The network is random, but for one thing that real ones have as well: a channel with much larger values than
-# the others, an *outlier*. Typical inputs are needed to find out which ranges occur.
+# The weights of the network are random, but it has one property of real networks: one channel has much larger
+# values than the others, an *outlier*. Typical inputs are needed to find the ranges of the values.
 
 
 def weight(*shape: int) -> np.ndarray:
@@ -71,11 +71,12 @@ examples = [{"x": random.standard_normal((1, 16, 24, 24), "float32")} for _ in r
 # Calibration: which range?
 # -------------------------
 #
-# Marks are put where a layer is to read bytes, and the float model is run on the examples, to count how often
-# each value occurs. Then a range is chosen. ``min_max`` takes all values in: nothing is clipped, but if the
-# largest is far out, steps are wide for all others. ``percentile`` leaves out the outermost. ``mse``
-# minimizes the squared error of rounding and clipping together; it is the default. ``entropy`` keeps the
-# shape of the distribution.
+# The tensors that a layer is to read in bytes are marked, and the float model is run on the examples, to
+# count how often each value occurs in these tensors. Then a range is chosen for each. ``min_max`` includes
+# all values: nothing is clipped, but if the largest value is far from the others, the steps are too wide for
+# these. ``percentile`` leaves out a small part of the largest and smallest values. ``mse`` minimizes the
+# squared error of rounding and clipping together; it is the default. ``entropy`` preserves the shape of the
+# distribution.
 
 marked = quantize_annotate(module)
 histograms = observe(marked, examples)
@@ -102,8 +103,8 @@ axes.legend(frameon=False, fontsize=8)
 # Quantize, and read the report
 # -----------------------------
 #
-# ``tvmlite.quantize`` does all of that. ``measure=False`` means that layers are not timed, so the result
-# depends on the data alone.
+# ``tvmlite.quantize`` does all of this. With ``measure=False``, layers are not timed, so the result depends
+# only on the data.
 
 quantized = tvmlite.quantize(module, examples, measure=False)
 print(quantized.report)
@@ -111,11 +112,11 @@ print(quantized.report)
 # %%
 # Each row is a layer.
 #
-# - ``SNR``, the signal-to-noise ratio, compares the layer's result with the error that quantizing its
-#   operands makes. 20 dB mean an error of a tenth, 40 dB of a hundredth. It is the number to look at.
-# - ``clipped`` is the share of the data outside of the range.
+# - ``SNR``, the signal-to-noise ratio, compares the layer's result with the error caused by quantizing its
+#   operands. 20 dB mean an error of a tenth, 40 dB of a hundredth. This is the most important number.
+# - ``clipped`` is the fraction of the data outside the range.
 #
-# The picture compares the layers by two ways to choose ranges.
+# The picture compares two ways to choose ranges, for each layer.
 
 reports = {
     method: tvmlite.quantize(module, examples, measure=False, calibration=method).report
@@ -137,8 +138,8 @@ axes.set_xlabel("signal to noise, dB")
 axes.legend(frameon=False)
 
 # %%
-# The result is a module as any other. It has ``qnn.quantize`` and ``qnn.dequantize`` around the layers, and
-# compiling makes kernels of bytes of that.
+# The result is a module like any other. It has ``qnn.quantize`` and ``qnn.dequantize`` around the layers, and
+# the compiler generates kernels that compute in bytes from this form.
 
 lib, exact = tvmlite.compile(quantized.module), tvmlite.compile(module)
 difference = [lib(example["x"]) - exact(example["x"]) for example in examples]
@@ -151,8 +152,8 @@ print("\n".join(str(quantized.module).splitlines()[:14]))
 # ---------------
 #
 # Without ``measure=False``, each layer is timed in float32 and in bytes, and stays in float32 unless it is
-# faster in bytes. The report has both times. ``min_snr`` and ``max_drop`` ask for quality as well: they leave
-# layers in float32 that would lose too much.
+# faster in bytes. The report shows both times. ``min_snr`` and ``max_drop`` are requirements on the accuracy:
+# layers that would lose too much stay in float32.
 
 timed = tvmlite.quantize(module, examples)
 print(timed.report)
@@ -164,7 +165,8 @@ show()
 # Exercises
 # ---------
 #
-# 1. Make the outlier 100 times as large. Which calibration suffers most? What does ``per_channel=False`` do?
+# 1. Make the outlier 100 times as large. Which calibration method becomes worst? What does
+#    ``per_channel=False`` do?
 # 2. Write a ``metric`` that counts how often the largest output is the same as the float model's, and use
 #    ``max_drop=0``.
 #
@@ -172,12 +174,12 @@ show()
 #
 #     <details><summary>Answers</summary>
 #
-# 1. ``min_max``: its range must reach the outlier, so all other values share few steps. With
-#    ``per_channel=False`` the weights of all output channels have one scale, which suits the large channel
-#    only, so the others lose digits.
-# 2. ``metric`` gets a function that runs a model; see `the page on quantization <../quantization.html>`_,
-#    which has this very metric. With ``max_drop=0`` layers go back to float32, the worst first, until the
-#    answers are the same as often as before.
+# 1. ``min_max``: its range must include the outlier, so only few steps are left for all other values. With
+#    ``per_channel=False`` the weights of all output channels have one scale, which suits only the large
+#    channel, so the others lose precision.
+# 2. The argument of ``metric`` is a function that runs a model; `the page on quantization
+#    <../quantization.html>`_ shows exactly this metric. With ``max_drop=0``, layers are returned to float32,
+#    the worst first, until the metric is as good as that of the float model.
 #
 # .. raw:: html
 #

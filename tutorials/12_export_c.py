@@ -1,8 +1,8 @@
 """Exporting a model
 =================
 
-A compiled model becomes a file that needs no compiler, no Python and no tvmlite: a library, or C source. This
-tutorial writes both, runs them, and looks at how memory is planned.
+A compiled model can be exported to a file that needs no compiler, no Python and no tvmlite: a library, or C
+source. This tutorial writes both, runs them, and shows how memory is planned.
 
 Run it::
 
@@ -37,8 +37,8 @@ random = np.random.default_rng(0)
 # The model
 # ---------
 #
-# A small network for images of 28 x 28 pixels, with a residual connection: what the first convolution makes
-# is needed twice.
+# The model is a small network for images of 28 x 28 pixels, with a residual connection: the result of the
+# first convolution is read twice.
 
 
 def weight(*shape: int) -> relay.Constant:
@@ -60,8 +60,9 @@ image = random.standard_normal((1, 1, 28, 28), "float32")
 # A shared library
 # ----------------
 #
-# ``export`` looks at the ending: ``.so`` is a shared library, ``.a`` a static one, ``.c`` source, ``.h`` the
-# header. ``runtime.load`` needs numpy and cffi only. It checks what the library is before it runs it.
+# The file's extension selects the format: ``.so`` is a shared library, ``.a`` a static one, ``.c`` C source,
+# ``.h`` the header. ``runtime.load`` needs only numpy and cffi. It checks the file before any of its code is
+# run.
 
 lib = tvmlite.compile(module, name="digits")
 lib.export(folder / "digits.so")
@@ -74,8 +75,8 @@ print(f"digits.so: {(folder / 'digits.so').stat().st_size} bytes, the same bits 
 # ----------
 #
 # With the target ``"c -system=none"`` the model becomes a single C99 file for machines without an operating
-# system. It allocates nothing and calls nothing but ``<math.h>``. ``-mcpu=cortex-m4`` would name a
-# microcontroller. The header says how to call it.
+# system. It allocates no memory and calls only functions of ``<math.h>``. For a particular microcontroller,
+# add for example ``-mcpu=cortex-m4``. The header declares the functions to call.
 
 small = tvmlite.compile(module, target="c -system=none", name="digits")
 small.export(folder / "digits.c")
@@ -88,8 +89,8 @@ source = (folder / "digits.c").read_text()
 print(source[source.index("/* softmax") :][:1400], "...")
 
 # %%
-# Beside it, ``export`` wrote a program that tests it: random inputs, and what the interpreter makes of them.
-# We compile and run it, if there is a C compiler.
+# ``export`` also wrote a program that tests the source: it contains random inputs, and the results of the
+# interpreter for them. We compile and run it, if there is a C compiler.
 
 compiler = shutil.which("cc")
 if compiler is None:
@@ -106,23 +107,25 @@ else:
 # The plan of memory
 # ------------------
 #
-# Where are the values between kernels? In one block, the *arena*, that the caller gives. The compiler knows
-# when each value is made and when it is read last. So two values can share memory if they are never alive at
-# the same time. It searches for offsets that make the arena small.
+# Where are the values between kernels stored? In one block of memory, the *arena*, which the caller provides.
+# The compiler knows when each value is computed and when it is read for the last time; in between, it is
+# *alive*. Two values can share memory if they are never alive at the same time. The compiler searches for
+# offsets that make the arena small.
 #
-# The plan stands in the entry, the function that calls the kernels: each value is a *view* of the arena at
-# some offset.
+# The plan can be read in the *entry*, the function that calls the kernels: each value is a *view* of the
+# arena at some offset.
 
 print(small.entry)
 
 # %%
-# Drawn over time, a box is a value: from the kernel that writes it to the last that reads it, and from its
-# first byte to its last. Orange boxes are scratch memory, which a kernel needs while it runs. Boxes never
-# overlap. The red line is what all values would need side by side.
+# In the picture, each box is a value. Its width goes from the kernel that writes the value to the last that
+# reads it, its height from its first byte to its last. Orange boxes are scratch memory, which a kernel needs
+# while it runs. Boxes never overlap. The red line is the size that would be needed if no values shared
+# memory.
 
 
 def boxes(library: Any) -> list[tuple[str, int, int, int, int]]:
-    """Name, first and last step, offset and bytes of all that is in the arena."""
+    """Name, first and last step, offset and size in bytes of everything in the arena."""
     offsets: dict[ir.Buffer, int] = {}
     uses: dict[ir.Buffer, list[int]] = {}
     found = []
@@ -181,11 +184,11 @@ def draw(library: Any, title: str) -> None:
 draw(small, "the arena of the standalone C file")
 
 # %%
-# Notice ``value4`` and ``value2``: the second convolution reads the first one's result while it writes its
-# own, so both must be there. After the pooling, both places are free.
+# Look at ``value4`` and ``value2``: the second convolution reads the first one's result while it writes its
+# own, so both must be in memory. After the pooling, the memory of both is free.
 #
-# For this machine, the plan is another one: channels are in blocks, and kernels take scratch memory to be
-# faster.
+# If the model is compiled for this machine, the plan is different: channels are stored in blocks, and kernels
+# use scratch memory to be faster.
 
 draw(lib, "the workspace of the library for this machine")
 show()
@@ -201,10 +204,10 @@ show()
 #
 #     <details><summary>Answers</summary>
 #
-# 1. It stays as large. Without the connection the second convolution still reads the first one's result
-#    while it writes its own, and these two are the most that is alive at once.
-# 2. Include ``digits.h``, fill an array of 784 floats, call ``digits_run(x, y)`` and look for the largest
-#    of the 10 results: ``cc -std=c99 main.c digits.c -lm``.
+# 1. No, its size stays the same. Even without the connection, the second convolution reads the first one's
+#    result while it writes its own, and no other step has more bytes alive.
+# 2. Include ``digits.h``, fill an array of 784 floats, call ``digits_run(x, y)`` and find the largest of the
+#    10 results. Compile with ``cc -std=c99 main.c digits.c -lm``.
 #
 # .. raw:: html
 #

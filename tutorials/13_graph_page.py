@@ -1,9 +1,9 @@
 """Passes over a graph
 ===================
 
-A model is a graph of operators. Before there are any loops, *passes* rewrite that graph: they fold constants,
-recognize what was written out, and fuse operators into kernels. This tutorial runs them one by one, counts,
-and writes the page that shows a graph.
+A model is a graph of operators. Before loops are generated, *passes* rewrite this graph: they fold constants,
+recognize operators that were written out in smaller ones, and fuse operators into kernels. This tutorial runs
+the passes one by one, counts the operators after each, and writes a page that shows the graph.
 
 Run it::
 
@@ -38,9 +38,9 @@ random = np.random.default_rng(0)
 # A model as exporters write it
 # -----------------------------
 #
-# Exporters break operators into small ones. Here is a block of a transformer in that form. The layer
-# normalization is nine operators, the activation (gelu) is six, the softmax five. There are also leftovers: a
-# dropout, and numbers that are computed from constants.
+# Exporters break operators into smaller ones. Here is a block of a transformer in this form. The layer
+# normalization consists of nine operators, the activation (gelu) of six, the softmax of five. There are also
+# superfluous operators: a dropout, and computations with constants only.
 
 WIDTH, TOKENS = 64, 16
 
@@ -76,7 +76,7 @@ def softmax(data: relay.Expr) -> relay.Expr:
 
 
 def block(data: relay.Expr) -> relay.Expr:
-    """Attention with one head, then two dense layers, each behind a normalization."""
+    """Attention with one head, then two dense layers, each of the two parts after a normalization."""
     normed = norm(data)
     query, key, value = (relay.nn.dense(normed, weight(WIDTH, WIDTH)) for _ in range(3))
     scores = relay.multiply(relay.nn.dense(query, key), relay.divide(number(1.0), number(8.0)))
@@ -93,8 +93,8 @@ print("\n".join(str(module).splitlines()[:12]), "\n...")
 # What there is to count
 # ----------------------
 #
-# A call of an operator is a node of the graph. After ``fuse``, ``main`` calls groups, each of which is a
-# function and becomes one kernel.
+# Each call of an operator is a node of the graph. After the pass ``fuse``, ``main`` calls groups; each group
+# is a function and becomes one kernel.
 
 
 def operators(module: relay.Module) -> list[str]:
@@ -111,7 +111,7 @@ def calls_of_groups(module: relay.Module) -> list[relay.Call]:
 
 
 def count(module: relay.Module) -> tuple[int, int]:
-    """How many operators and how many groups there are."""
+    """The number of operators and the number of groups."""
     return len(operators(module)), len(calls_of_groups(module))
 
 
@@ -121,8 +121,9 @@ print(len(operators(module)), "operators:", dict(collections.Counter(operators(m
 # One by one
 # ----------
 #
-# ``pipeline`` gives the passes of the default level in order. Each is a function from a module to a module. A
-# pass that finds nothing to do gives the same object back, so we can see which ones did something.
+# ``pipeline`` returns the passes of the default optimization level in order. Each is a function from a module
+# to a module. A pass that finds nothing to change returns the same object, so we can see which passes did
+# something.
 
 target = Target.parse("native")
 steps = {"imported": count(module)}
@@ -139,9 +140,9 @@ for one in pipeline(target=target).passes:
         print(f"{name:28} {', '.join(sorted(change)) or 'rearranged'}")
 
 # %%
-# The picture has the number of operators after each of those passes, and how many kernels there are once
-# groups are made. Recognizing and folding makes operators fewer; fusing leaves them, and makes kernels of
-# them.
+# The picture shows the number of operators after each of these passes and, after fusion, the number of
+# kernels. Recognition and folding reduce the number of operators; fusion keeps the operators and groups them
+# into kernels.
 
 figure = plt.figure(figsize=(7, 0.32 * len(steps) + 1))
 axes = figure.gca()
@@ -160,7 +161,8 @@ axes.legend(frameon=False, loc="lower right")
 # Before and after
 # ----------------
 #
-# What is left, as text: ``main`` calls the groups in order. Compiled, the block computes what it did before.
+# The report of the compiled block lists the groups that are left, in the order in which ``main`` calls them.
+# The compiled block computes the same results as the original.
 
 lib = tvmlite.compile(module)
 data = random.standard_normal((TOKENS, WIDTH), "float32")
@@ -171,9 +173,10 @@ print(lib.report)
 # The graph as a page
 # -------------------
 #
-# ``page`` writes one HTML file: boxes for groups, edges for the values between them. On the command line it
-# is ``tvmlite show model.onnx --html graph.html --profile``. With times of kernels, boxes can be coloured by
-# time. Open the file in a browser, click a box for its operators, and fold blocks.
+# ``page`` writes one HTML file with a box for each group and edges for the values between them. On the
+# command line it is ``tvmlite show model.onnx --html graph.html --profile``. If the times of the kernels are
+# given, boxes can be coloured by time. Open the file in a browser, click a box to see its operators, and fold
+# blocks.
 
 for _ in range(3):
     profile = lib.profile(data)
@@ -184,7 +187,7 @@ path.write_text(
 print(f"{path.name}: {path.stat().st_size // 1024} KB")
 
 # %%
-# The same numbers in a picture: where the time of this block goes.
+# A picture shows the same numbers: the time of each kernel of this block.
 
 figure = plt.figure(figsize=(7, 0.32 * len(times) + 1))
 axes = figure.gca()
@@ -197,21 +200,21 @@ show()
 
 # %%
 # ``TVMLITE_DUMP=dir`` writes the graph after every pass to a file. ``tvmlite.compile(module, verify=True)``
-# computes the graph on random input after every pass, and names the first pass that changes a result.
+# evaluates the graph on random input after every pass, and names the first pass that changes a result.
 #
 # Exercises
 # ---------
 #
-# 1. Leave ``recognize_norms`` out of the list of passes. How many kernels are there then, and how long do
-#    they take?
+# 1. Remove ``recognize_norms`` from the list of passes. How many kernels are there then, and how long do they
+#    take?
 # 2. Write the normalization in another form, such as with ``power(x, 2)``. Is it still recognized?
 #
 # .. raw:: html
 #
 #     <details><summary>Answers</summary>
 #
-# 1. 17 in place of 11: each normalization becomes several, as its means are reductions with loops of their
-#    own. Each goes through memory once more.
+# 1. 17 in place of 11: each normalization becomes several kernels, because its means are reductions with
+#    loops of their own. Each of these kernels reads and writes memory again.
 # 2. Yes. Patterns match a square in either form, ``power(x, 2)`` or ``x * x``.
 #
 # .. raw:: html

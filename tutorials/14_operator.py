@@ -1,15 +1,15 @@
 """Writing an operator
 ===================
 
-A model has an operator that tvmlite does not know. Here we write it: one decorated function, with its type
-and a reference in numpy. Then it prints, parses, fuses and compiles as any other.
+Suppose that a model has an operator that tvmlite does not support. Here we write it: one decorated function,
+with its type and a reference in numpy. Then it can be printed, parsed, fused and compiled like any other.
 
 Run it::
 
     python tutorials/14_operator.py
 
-The operator is *snake*, an activation from audio models: ``x + sin(alpha x)**2 / alpha``. Then there is a
-second one that reduces.
+The operator is *snake*, an activation from audio models: ``x + sin(alpha x)**2 / alpha``. After it we write a
+second operator, a reduction.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ from tvmlite.relay.ops.register import elemwise, reduction
 # The three parts
 # ---------------
 #
-# 1. The *formula* of one element. ``call`` gives the attributes, ``i`` is the index, ``x`` the tensor.
-# 2. The *type relation*: the type of the result from the types of the arguments. ``data_type(FLOAT)`` is the
-#    one of most activations: floats in, the same type out.
+# 1. The *formula* of one element. ``call`` holds the attributes, ``i`` is the index, ``x`` the tensor.
+# 2. The *type relation*: it computes the type of the result from the types of the arguments. Most activations
+#    use ``data_type(FLOAT)``: the argument has floats, and the result has the same type.
 # 3. The *reference*: the same in plain numpy, written for clarity. It runs when a graph is interpreted, and
-#    it is what the compiled operator is compared with.
+#    the compiled operator is compared with it.
 
 
 def snake_numpy(call: Any, x: np.ndarray) -> np.ndarray:
@@ -45,13 +45,14 @@ def snake_numpy(call: Any, x: np.ndarray) -> np.ndarray:
 
 @elemwise("tutorial.snake", infer=data_type(FLOAT), reference=snake_numpy, attrs={"alpha": 1.0})
 def snake(call: Any, i: Any, x: te.Tensor) -> Any:
-    """``x + sin(alpha x)**2 / alpha``: periodic, and growing."""
+    """``x + sin(alpha x)**2 / alpha``: a periodic function plus ``x``."""
     wave = te.sin(call["alpha"] * x[i])
     return x[i] + wave * wave / call["alpha"]
 
 
 # %%
-# That is all. Here is what it computes. The curve is the compiled operator, the dots are the reference.
+# That is all. The picture shows the operator: the curves are computed by the compiled operator, the dots by
+# the reference.
 
 x = relay.var("x", shape=("n",))
 numbers = np.linspace(-6, 6, 401).astype("float32")
@@ -69,7 +70,7 @@ axes.set_ylabel("snake(x)")
 axes.legend(frameon=False)
 
 # %%
-# It has text, and is read again from it:
+# The operator can be printed as text, and parsed again:
 
 module = relay.Module.from_expr(
     relay.Function([x], relay.nn.relu(relay.make("tutorial.snake", x, alpha=2.0)))
@@ -81,9 +82,9 @@ assert str(relay.parse(str(module))) == str(module)
 # Fusion
 # ------
 #
-# ``@elemwise`` says more than how to compute it: element ``i`` of the result reads element ``i`` of the
-# arguments. So the operator can join its neighbours in one kernel. Here a dense layer, a bias, snake and a
-# sum become one.
+# ``@elemwise`` does not only say how to compute the operator. It also says that element ``i`` of the result
+# reads only element ``i`` of the arguments. So the operator can be fused with its neighbours. Here a dense
+# layer, a bias, snake and a sum become one kernel.
 
 random = np.random.default_rng(0)
 data = relay.var("data", shape=(64, 256))
@@ -94,8 +95,9 @@ fused = tvmlite.compile(relay.Function([data], relay.add(hidden, data)))
 print(fused.report)
 
 # %%
-# At level 0, each operator is a kernel of its own, and every value between them goes to memory and back. The
-# picture shows what fusion saves. Both versions compute the same.
+# At optimization level 0, each operator is a kernel of its own, and every value between two kernels is
+# written to memory and read again. The picture shows how much time fusion saves. Both versions compute the
+# same.
 
 apart = tvmlite.compile(relay.Function([data], relay.add(hidden, data)), opt_level=0)
 array = random.standard_normal((64, 256), "float32")
@@ -114,8 +116,8 @@ for name, time in times.items():
 # ----------------------------
 #
 # The second operator is a reduction: the mean of ``abs(x)**p`` over the last axis, to the power ``1 / p``.
-# Its result has one axis less, so it needs its own type relation. A wrong argument is an error that names
-# what was given, what was expected, and, through ``call.span``, the user's own line.
+# Its result has one axis less, so it needs its own type relation. For a wrong argument it raises an error
+# that says what was given, what was expected, and, through ``call.span``, the line of the user's program.
 
 
 def power_mean_type(call: Any, x: TensorType) -> TensorType:
@@ -151,10 +153,11 @@ except tvmlite.TvmliteError as error:
 # Test it
 # -------
 #
-# Three tests every operator should have: the compiled operator against the reference on random inputs of
-# several shapes; against something independent (here p = 1 and p = 2 are a mean and a root mean square); and
-# its errors, as above. ``verify=True`` makes the first of them: it compares with the references after each
-# pass, and at the end with the library.
+# Every operator should have three tests. The first compares the compiled operator with the reference on
+# random inputs of several shapes. The second compares it with an independent implementation (here p = 1 is a
+# mean, and p = 2 a root mean square). The third checks its errors, as above. ``verify=True`` does the first:
+# it evaluates the graph with the references after each pass, and compares the results with each other and
+# with those of the library.
 
 for shape in ((5,), (3, 7), (2, 3, 33)):
     for p in (1.0, 2.0, 3.0):
@@ -168,23 +171,23 @@ for shape in ((5,), (3, 7), (2, 3, 33)):
 show()
 
 # %%
-# From here to a model: ``@converter("Snake", domain="com.example")`` says which node of an ONNX file becomes
-# the operator. `The page on operators <../adding_an_operator.html>`_ has that, and what all the decorators
-# take.
+# To use the operator in a model, ``@converter("Snake", domain="com.example")`` declares which node of an ONNX
+# file becomes the operator. `The page on operators <../adding_an_operator.html>`_ explains this, and the
+# arguments of all decorators.
 #
 # Exercises
 # ---------
 #
 # 1. Write ``tutorial.hard_snake``, with a triangle wave instead of the sine. Is it faster?
-# 2. Give ``power_mean`` an attribute ``axis``. What must the type relation refuse?
+# 2. Give ``power_mean`` an attribute ``axis``. Which values must the type relation reject?
 #
 # .. raw:: html
 #
 #     <details><summary>Answers</summary>
 #
-# 1. Take ``abs(t - floor(t + 0.5))`` of ``t = alpha * x / pi`` for the wave. It is faster where ``sin`` is
-#    a call of the C library for each lane, since ``floor`` and ``abs`` are instructions.
-# 2. An axis that is no integer, or outside of the shape. Negative ones count from the end.
+# 1. Use ``abs(t - floor(t + 0.5))`` with ``t = alpha * x / pi`` for the wave. It is faster where ``sin`` is a
+#    call of the C library for each lane, because ``floor`` and ``abs`` are instructions.
+# 2. An axis that is not an integer, or that the tensor does not have. Negative axes count from the end.
 #
 # .. raw:: html
 #

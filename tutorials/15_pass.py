@@ -1,8 +1,8 @@
 """Writing a pass
 ==============
 
-A pass takes a graph and gives a graph that computes the same, but is better in some way. This tutorial writes
-one, shows before and after, and tests that the meaning is kept.
+A pass takes a graph and returns a graph that computes the same, but is better in some way. This tutorial
+writes a pass, shows the graph before and after it, and tests that the meaning is preserved.
 
 Run it::
 
@@ -30,19 +30,19 @@ random = np.random.default_rng(0)
 # The idea
 # --------
 #
-# A power with a small whole exponent is a few multiplications: ``x ** 2`` is ``x * x``, and ``x ** 3`` is ``x
-# * x * x``. That is *strength reduction*: an expensive operation becomes cheaper ones. And ``x ** 1`` is
-# ``x``.
+# A power with a small whole exponent can be computed by a few multiplications: ``x ** 2`` is ``x * x``, and
+# ``x ** 3`` is ``x * x * x``. This is called *strength reduction*: an expensive operation is replaced by
+# cheaper ones. And ``x ** 1`` is ``x``.
 #
-# The rule is a function of one node. Python's ``match`` is the language of patterns. If the node is of
-# another form, the rule gives it back as it is.
+# The rule is a function of one node. It describes the pattern with Python's ``match``. If the node does not
+# match, the rule returns it unchanged.
 #
-# Three things to take care of:
+# Three things are important:
 #
-# - New nodes get the ``span`` of the node they replace, so that errors still lead to the user's line.
-# - The result must have the same type. An exponent may be an array that makes the result larger, so we ask
-#   for one number, whose type is that of ``x``.
-# - The operand stands in the graph once, however often it is used: ``x * x`` reads the same node twice.
+# - New nodes get the ``span`` of the node that they replace, so that errors still name the user's line.
+# - The result must have the same type. An exponent may be an array that makes the result larger than ``x``,
+#   so the rule requires a single number, and checks that the type of the result is that of ``x``.
+# - The operand is one node of the graph, however often it is used: ``x * x`` reads the same node twice.
 
 
 def reduce_power(node: Expr) -> Expr:
@@ -61,8 +61,8 @@ def reduce_power(node: Expr) -> Expr:
 
 
 # %%
-# ``rewrite`` walks the graph from inputs to results, each node once, and applies the rule. ``graph_pass``
-# makes a pass over modules of it.
+# ``rewrite`` visits each node of the graph once, from the inputs to the results, and applies the rule. The
+# decorator ``graph_pass`` makes a pass over modules of the function.
 
 
 @graph_pass
@@ -75,7 +75,7 @@ def strength_reduction(body: Expr) -> Expr:
 # Before and after
 # ----------------
 #
-# The cube and the square of ``gelu``'s approximation by tanh, as some exporters write it.
+# As an example we take ``gelu``'s approximation by tanh, in which some exporters write the cube as a power.
 
 
 def number(value: float) -> Constant:
@@ -96,7 +96,8 @@ print("after\n", after)
 # Test it
 # -------
 #
-# First: before and expected. ``alike`` compares structure; nodes themselves are equal only to themselves.
+# The first test compares the result with the expected graph. ``alike`` compares the structure, because with
+# ``==`` a node is equal only to itself.
 
 square = Module.from_expr(relay.Function([x], relay.power(x, number(2.0))))
 expected = Module.from_expr(relay.Function([x], relay.multiply(x, x)))
@@ -104,17 +105,17 @@ assert alike(strength_reduction(square).main, expected.main)
 print("x ** 2 becomes x * x")
 
 # %%
-# Second: what has nothing to change comes back as the *same object*. So a pipeline can see which passes did
-# something, and what is shared stays shared.
+# The second test: a graph in which nothing is to be changed is returned as the *same object*. So a pipeline
+# can see which passes changed something, and shared nodes stay shared.
 
 unchanged = Module.from_expr(relay.Function([x], relay.power(x, number(2.5))))
 assert strength_reduction(unchanged) is unchanged
 print("x ** 2.5 stays the same object")
 
 # %%
-# Third: the meaning is kept, on random inputs. Both modules are compiled and compared. The passes of the
-# compiler itself would change powers too, so this compares at level 0, where each operator is computed as it
-# stands.
+# The third test: the meaning is preserved on random inputs. Both modules are compiled, and their results are
+# compared. The compiler's own passes would also replace powers, so we compile at optimization level 0, where
+# each operator is computed as written.
 
 data = random.standard_normal((64, 1024), "float32")
 libraries = {
@@ -128,8 +129,9 @@ print("largest difference:", abs(results["after"] - results["before"]).max())
 # Was it worth it?
 # ----------------
 #
-# A pass should earn its place. The left picture counts operators, the right one shows a run. There are *more*
-# operators afterwards. But a multiplication is one instruction, and a power is many.
+# A pass should make the model faster. The left picture shows the number of operators, the right one the time
+# of a run. There are *more* operators after the pass. But a multiplication is one instruction, and a power is
+# many.
 
 
 def operators(module: Module) -> dict[str, int]:
@@ -156,8 +158,8 @@ bars(times, "microseconds", "the whole function at level 0", colours=[PLAIN, OUR
 print({name: f"{time:.1f} microseconds" for name, time in times.items()})
 
 # %%
-# In the package, passes stand in order in ``relay/passes/__init__.py``. `The page on passes
-# <../adding_a_pass.html>`_ has the rules for them. ``tvmlite opt graph.relay -p NAME`` runs one alone.
+# In the package, ``relay/passes/__init__.py`` lists the passes in order. `The page on passes
+# <../adding_a_pass.html>`_ gives the rules for them. ``tvmlite opt graph.relay -p NAME`` runs a single pass.
 
 for one in (1.0, 2.0, 3.0, 4.0):
     print(f"x ** {one}:", operators(strength_reduction(alone(one))) or "nothing is left")
@@ -167,18 +169,19 @@ show()
 # Exercises
 # ---------
 #
-# 1. ``x ** 4`` takes two multiplications, if the square is computed once. Extend the rule to all whole
+# 1. ``x ** 4`` needs only two multiplications, if the square is computed once. Extend the rule to all whole
 #    exponents up to 16.
-# 2. ``sqrt(x) * sqrt(x)`` is ``x``: but for which ``x`` only? Write the test that finds out, before the pass.
+# 2. ``sqrt(x) * sqrt(x)`` is ``x``, but only for some ``x``: which? Before you write such a pass, write the
+#    test that finds this out.
 #
 # .. raw:: html
 #
 #     <details><summary>Answers</summary>
 #
-# 1. ``x ** n`` is ``p * p`` with ``p = x ** (n // 2)``, times ``x`` once more where ``n`` is odd. Make ``p``
-#    once and use the node twice, so that the graph shares it.
+# 1. ``x ** n`` is ``p * p`` with ``p = x ** (n // 2)``, multiplied by ``x`` once more if ``n`` is odd. Create
+#    ``p`` once and use the node twice, so that the graph shares it.
 # 2. For those that are not negative; for others the root is NaN. Random input with numbers of both signs
-#    finds it. Last bits differ, too, since the root is rounded.
+#    reveals this. The last bits differ as well, because the root is rounded.
 #
 # .. raw:: html
 #

@@ -1,9 +1,9 @@
 """Coming from TVM
 ===============
 
-Scripts for TVM 0.x run here: ``tvmlite.tvm`` has the names of TVM 0.11, from tensor expressions and
-schedules to ``relay``, ``graph_executor`` and ``autotvm``, over tvmlite's own compiler. In most scripts the
-import is all that changes.
+tvmlite can run scripts that were written for TVM 0.x: ``tvmlite.tvm`` has the names of TVM 0.11, from tensor
+expressions and schedules to ``relay``, ``graph_executor`` and ``autotvm``, but uses tvmlite's own compiler.
+In most scripts only the import has to be changed.
 
 Run it::
 
@@ -34,9 +34,9 @@ options = parser.parse_args()
 # The import
 # ----------
 #
-# A script for TVM begins with ``import tvm`` and ``from tvm import te, tir``. Above, only those lines differ.
-# A script that is to stay as it is needs one statement in front instead: from then on ``import tvm`` and
-# ``from tvm.contrib import graph_executor`` give the modules of ``tvmlite.tvm``.
+# A script for TVM begins with ``import tvm`` and ``from tvm import te, tir``. Above, only these lines are
+# different. If a script must not be changed, one statement before it is enough: after it, ``import tvm`` and
+# ``from tvm.contrib import graph_executor`` import the modules of ``tvmlite.tvm``.
 
 sys.modules["tvm"] = tvm
 
@@ -48,8 +48,8 @@ assert tvm_relay is relay
 # A first script
 # --------------
 #
-# This is how a TVM script looks: a target, a schedule, a device, arrays, an evaluator of times. Nothing in it
-# is new.
+# This is a typical TVM script: a target, a schedule, a device, arrays, a time evaluator. It contains nothing
+# new.
 
 target = tvm.target.Target(target="llvm", host="llvm")
 n = te.var("n")
@@ -74,7 +74,7 @@ evaluator = fadd.time_evaluator(fadd.entry_name, dev, number=10)
 print("seconds of a call:", evaluator(a, b, c).mean)
 
 # %%
-# Saved, and loaded again:
+# The function is saved to a library, and loaded again:
 
 folder = Path(tempfile.mkdtemp())
 fadd.export_library(str(folder / "myadd.so"))
@@ -86,8 +86,8 @@ tvm.testing.assert_allclose(c.numpy(), a.numpy() + b.numpy())
 # TVM's tutorial on matrix products
 # ---------------------------------
 #
-# "How to optimize GEMM on CPU", with its names, in three of its steps. ``tir`` has what TVM has there, such
-# as ``tir.indexmod``.
+# These are three steps of TVM's tutorial "How to optimize GEMM on CPU", with its names. ``tir`` has the same
+# functions as in TVM, such as ``tir.indexmod``.
 
 M = K = N = options.size
 bn, kfactor = 32, 4
@@ -103,7 +103,7 @@ def baseline() -> te.Schedule:
 
 
 def blocking() -> te.Schedule:
-    """Blocks, and vectors in them."""
+    """Blocks, with vectors inside."""
     s = te.create_schedule(plain.op)
     mo, no, mi, ni = s[plain].tile(plain.op.axis[0], plain.op.axis[1], bn, bn)
     ko, ki = s[plain].split(plain.op.reduce_axis[0], factor=kfactor)
@@ -121,7 +121,7 @@ packed = te.compute(
 
 
 def packing() -> te.Schedule:
-    """The array packed, a cache for the block, threads."""
+    """A packed array, a cache for the block, and threads."""
     s = te.create_schedule(packed.op)
     CC = s.cache_write(packed, "global")
     mo, no, _, _ = s[packed].tile(packed.op.axis[0], packed.op.axis[1], bn, bn)
@@ -154,7 +154,8 @@ for schedule, result in ((baseline, plain), (blocking, plain), (packing, packed)
 bars(rates, "GFLOP/s", "TVM's own schedules", colours=[PLAIN, SECOND, OURS])
 
 # %%
-# The same, to look at: the order in which the blocks of a small result are written.
+# The pictures of the other tutorials work as well: this one shows the order in which the blocks of a small
+# result are written.
 
 SMALL = 12
 X, Y = te.placeholder((SMALL, SMALL), name="X"), te.placeholder((SMALL, SMALL), name="Y")
@@ -168,7 +169,8 @@ draw_order(tvm.lower(s, [X, Y, Z])["main"], "Z", "tile 4 x 6, vectors of 6", nam
 # A model
 # -------
 #
-# A graph is written in Relay (or read: ``relay.frontend.from_onnx``), built, and run by TVM's graph executor.
+# A graph is written in Relay (or imported by ``relay.frontend.from_onnx``), built, and run with the interface
+# of TVM's graph executor.
 
 x = relay.var("x", shape=(1, 8, 16, 16))
 w = relay.var("w", shape=(16, 8, 3, 3))
@@ -195,9 +197,10 @@ tvm.testing.assert_allclose(loaded.get_output(0).numpy(), before)
 # The model, tuned
 # ----------------
 #
-# ``extract_from_program`` gives the kernels that have more than one schedule. TVM's tasks are operators; here
-# a task is a fused group, such as a convolution with its relu, so that there are often more of them. Each is
-# tuned into a log, and ``apply_history_best`` builds with what the log has.
+# ``extract_from_program`` returns a task for each kernel that has more than one schedule. In TVM a task is an
+# operator; here it is a fused group, such as a convolution with its relu, so there are often more tasks. The
+# measurements of each task are written to a log, and inside ``apply_history_best`` the model is built with
+# the best schedules of the log.
 
 log = str(folder / "model.log")
 tasks = autotvm.task.extract_from_program(mod["main"], target="llvm", params=params)
@@ -214,8 +217,8 @@ tuned.run(x=image)
 tvm.testing.assert_allclose(tuned.get_output(0).numpy(), before, rtol=1e-4, atol=1e-5)
 
 # %%
-# What the log has of the first task: the candidates in the order in which they were measured, and the best up
-# to each. Some schedules are many times slower than others, hence the logarithm.
+# The picture shows the log of the first task: the candidates in the order in which they were measured, and
+# the best so far. Some schedules are many times slower than others, so the axis is logarithmic.
 
 first = [one for one in autotvm.record.load_from_file(log) if one[0].task.workload == tasks[0].workload]
 costs = [np.mean(result.costs) * 1e6 if result.error_no == 0 else np.nan for _, result in first]
@@ -232,7 +235,8 @@ axes.legend(frameon=False)
 # What is not here says so
 # ------------------------
 #
-# tvmlite compiles for CPUs. What belongs to other devices is an error that says what to do instead.
+# tvmlite compiles for CPUs. Names that belong to other devices raise an error, which says what to use
+# instead.
 
 try:
     tvm.build(baseline(), [A, B, plain], "cuda")
@@ -240,7 +244,7 @@ except tvm.TVMError as error:
     print(error)
 
 # %%
-# Errors end at your line, which is the other thing you will notice:
+# Another difference that you will notice: errors name the line of your script.
 
 s = te.create_schedule(plain.op)
 try:
@@ -267,8 +271,8 @@ except tvm.TVMError as error:
 # ``extract_from_program``            the same, or ``tvmlite.tune``: `a tutorial <10_tune_model.html>`_
 # ==================================  =====================================================
 #
-# ``docs/coming_from_tvm.md`` has the whole table, with what is an error and why. ``tvmlite doctor --tvm`` has
-# a list of the names that a script uses, and of those that are missing.
+# ``docs/coming_from_tvm.md`` has the whole table, including the names that raise an error and why.
+# ``tvmlite doctor --tvm`` lists the names that a script uses, and those that are missing.
 
 show()
 
@@ -277,16 +281,16 @@ show()
 # ---------
 #
 # 1. Take a TE script of your own, change its imports, and run it.
-# 2. ``packing`` caches its block in memory, with 32 x 32 sums. Make the block small enough for registers, as
-#    in `the tutorial on matrix products <05_gemm.html>`_.
+# 2. ``packing`` keeps a block of 32 x 32 sums in memory. Make the block small enough for registers, as in
+#    `the tutorial on matrix products <05_gemm.html>`_.
 #
 # .. raw:: html
 #
 #     <details><summary>Answers</summary>
 #
-# 1. ``tvmlite doctor --tvm script.py`` tells before you run it which names are missing, and what to use
+# 1. Before you run it, ``tvmlite doctor --tvm script.py`` lists the names that are missing, and what to use
 #    instead.
-# 2. Tiles of 6 rows by two or four vectors, whose loops are unrolled, as there.
+# 2. Use tiles of 6 rows by two or four vectors and unroll their loops, as in that tutorial.
 #
 # .. raw:: html
 #

@@ -1,7 +1,8 @@
 """A language model's decoder
 ==========================
 
-It generates tokens, with weights of 32 bits and of 4, and with data of 32 bits and of 8.
+This tutorial generates tokens with a decoder, with weights of 32 bits and of 4, and with data of 32 bits and
+of 8.
 
 Run it::
 
@@ -9,8 +10,8 @@ Run it::
     python tutorials/17_decoder.py --hidden 2048 --layers 4 --tokens 16 --bits 8
     python tutorials/17_decoder.py --cache int8
 
-The weights are random, so what it says has no meaning. The sizes are those of LLaMA's family, but for fewer
-layers.
+The weights are random, so the generated text has no meaning. The sizes are like those of the LLaMA models,
+but with fewer layers.
 """
 
 from __future__ import annotations
@@ -38,13 +39,14 @@ MICROSOFT = "com.microsoft"
 # Sizes
 # -----
 #
-# A decoder is a stack of equal layers. Each has attention, and a *feed-forward* part of three products.
-# Queries have more heads than keys and values, which saves memory for what is kept of earlier tokens.
+# A decoder is a stack of layers with the same structure. Each layer has attention, and a *feed-forward* part
+# of three matrix products. There are more heads of queries than of keys and values, so that less memory is
+# needed for the keys and values of earlier tokens.
 
 
 @dataclass(frozen=True)
 class Config:
-    """The sizes of a decoder: ``heads`` of queries, ``groups`` of keys and values, ``inner`` units."""
+    """The sizes of a decoder; ``heads`` are those of queries, ``groups`` those of keys and values."""
 
     vocabulary: int = 4000
     hidden: int = 1024
@@ -56,11 +58,11 @@ class Config:
 
     @property
     def size(self) -> int:
-        """The elements of a head."""
+        """The number of elements of a head."""
         return self.hidden // self.heads
 
     def weights(self) -> Iterator[tuple[int, int]]:
-        """Columns and terms of every product of one layer."""
+        """The columns and terms of every product of one layer."""
         yield from ((self.hidden, self.hidden), (self.groups * self.size, self.hidden))
         yield from ((self.groups * self.size, self.hidden), (self.hidden, self.hidden))
         yield from ((self.inner, self.hidden), (self.inner, self.hidden), (self.hidden, self.inner))
@@ -70,15 +72,15 @@ class Config:
 # The model, as an ONNX graph
 # ---------------------------
 #
-# We write the graph that an exporter would write, node by node. A product has float weights (``MatMul``), or
-# codes of a few bits in groups, each with a scale (``MatMulNBits``). The first is what we use here;
-# ``weight_only`` rounds its weights later.
+# We write the graph that an exporter would write, node by node. A matrix product has either float weights
+# (``MatMul``), or integer codes of a few bits, with one scale for each group of weights (``MatMulNBits``). We
+# use the first form here; ``weight_only`` rounds the weights later.
 
 
 @dataclass
 class Builder:
-    """An ONNX graph in the making. Products have float weights, or codes of ``bits`` in groups. What is kept
-    of earlier tokens grows, or is ``one_buffer`` that is as long from the start."""
+    """An ONNX graph that is being built. Products have float weights, or codes of ``bits`` bits in groups.
+    The keys and values of earlier tokens are in arrays that grow, or in ``one_buffer`` of fixed length."""
 
     config: Config
     bits: int = 32
@@ -89,14 +91,14 @@ class Builder:
     random: np.random.Generator = field(default_factory=lambda: np.random.default_rng(0))
 
     def node(self, op_type: str, *inputs: str, outputs: int = 1, domain: str = "", **attributes: Any) -> str:
-        """The name of its first output; further ones end in ``.1``, ``.2``."""
+        """Add a node and return the name of its first output; the names of others end in ``.1``, ``.2``."""
         name = f"{op_type.lower()}{len(self.nodes)}"
         names = [name, *(f"{name}.{n}" for n in range(1, outputs))]
         self.nodes.append(helper.make_node(op_type, list(inputs), names, name, domain=domain, **attributes))
         return name
 
     def tensor(self, array: np.ndarray) -> str:
-        """The name of a constant."""
+        """Add a constant and return its name."""
         name = f"tensor{len(self.tensors)}"
         self.tensors.append(numpy_helper.from_array(array, name))
         return name
@@ -120,12 +122,12 @@ class Builder:
         )
 
     def norm(self, data: str) -> str:
-        """The data by the root of its mean square."""
+        """``data`` divided by its root mean square."""
         ones = self.tensor(np.ones(self.config.hidden, np.float32))
         return self.node("SimplifiedLayerNormalization", data, ones, axis=-1, epsilon=1e-5)
 
     def attention(self, data: str, layer: int, tables: list[str]) -> str:
-        """The data of all tokens so far, as each token's queries pick it."""
+        """Attention of each token to all tokens so far, with the products before and after it."""
         sizes = list(self.config.weights())[:4]
         queries, keys, values = (self.product(data, *size) for size in sizes[:3])
         past = [f"past_key{layer}", f"past_value{layer}"]
@@ -139,14 +141,14 @@ class Builder:
         return self.product(made, *sizes[3])
 
     def feed_forward(self, data: str) -> str:
-        """Two products, of which one is the gate of the other, and a third."""
+        """The feed-forward part: one product is multiplied by the gate of another, and a third follows."""
         *_, gate, up, down = self.config.weights()
         opened = self.product(data, *gate)
         opened = self.node("Mul", opened, self.node("Sigmoid", opened))
         return self.product(self.node("Mul", opened, self.product(data, *up)), *down)
 
     def model(self) -> onnx.ModelProto:
-        """Tokens ``(1, n)`` and the past of every layer in, the scores of all words and the present out."""
+        """The model: tokens ``(1, n)`` and the past of every layer to scores of all words and the present."""
         config, kind = self.config, helper.make_tensor_value_info
         angles = np.arange(config.length)[:, None] / 10000 ** (np.arange(config.size // 2) * 2 / config.size)
         tables = [self.tensor(one(angles).astype(np.float32)) for one in (np.cos, np.sin)]
@@ -174,15 +176,16 @@ class Builder:
 # Running it
 # ----------
 #
-# A step takes tokens, and what is kept of all tokens before: the *cache of keys and values*. It gives the
-# scores of all words as the next one, and the cache, longer by the new tokens. The axes ``n`` and ``past``
-# are open dimensions, so one library serves the whole prompt as well as single tokens.
+# The inputs of a step are tokens, and the keys and values of all tokens before them, the *key-value cache*.
+# The outputs are a score for each word of the vocabulary as the next token, and the cache with the new tokens
+# appended. The axes ``n`` and ``past`` are symbolic dimensions, so one library can process the whole prompt
+# as well as single tokens.
 
 
 def inputs_of(
     config: Config, tokens: np.ndarray, past: list[np.ndarray] | None = None
 ) -> dict[str, np.ndarray]:
-    """The model's inputs for ``tokens (1, n)`` after a ``past``, of each layer keys and values."""
+    """The model's inputs for ``tokens (1, n)`` after a ``past``: the keys and values of each layer."""
     if past is None:
         past = [np.zeros((1, config.groups, 0, config.size), np.float32)] * (2 * config.layers)
     total = past[0].shape[2] + tokens.shape[1]
@@ -192,7 +195,8 @@ def inputs_of(
 
 
 def generate(lib: Any, config: Config, prompt: np.ndarray, count: int) -> tuple[list[int], float]:
-    """The ``count`` tokens after ``prompt (1, n)``, each that of the highest score; and tokens a second."""
+    """Generate ``count`` tokens after ``prompt (1, n)``, each with the highest score; and tokens per
+    second."""
     scores, *past = lib(**inputs_of(config, prompt))
     said = [int(scores[0, -1].argmax())]
     start = time.perf_counter()
@@ -214,14 +218,14 @@ def asked() -> argparse.Namespace:
 
 
 def megabytes(config: Config, bits: int, group: int = 32) -> float:
-    """What a token reads: the weights of all products, and a float32 scale for each group, if any."""
+    """The megabytes read for a token: the weights of all products, and a float32 scale for each group."""
     elements = config.layers * sum(columns * terms for columns, terms in config.weights())
     elements += config.vocabulary * config.hidden
     return elements * (bits / 8 + (4 / group if bits < 32 else 0)) / 1e6
 
 
 def step_times(lib: Any, config: Config, lengths: list[int]) -> list[float]:
-    """Milliseconds of one token after so many others."""
+    """Milliseconds for one token after each of ``lengths`` earlier tokens."""
     found = []
     for length in lengths:
         shape = (1, config.groups, length, config.size)
@@ -238,7 +242,7 @@ def step_times(lib: Any, config: Config, lengths: list[int]) -> list[float]:
 
 
 def main() -> tuple[dict[str, float], dict[str, Any]]:
-    """Compile a decoder three times, and let each generate: tokens a second, and the libraries."""
+    """Compile the decoder in three forms and generate with each; return tokens per second and libraries."""
     args = asked()
     config = Config(hidden=args.hidden, layers=args.layers, inner=args.hidden * 11 // 4)
     prompt = np.random.default_rng(1).integers(0, config.vocabulary, (1, 8))
@@ -271,9 +275,9 @@ def main() -> tuple[dict[str, float], dict[str, Any]]:
 # Generate
 # --------
 #
-# Once with float32 weights, once with rounded ones, and once with data that are rounded to 8 bits as well.
-# Random weights are the hardest case for rounding: trained ones have smaller groups of large weights, and
-# scores that are further apart.
+# We generate tokens three times: with float32 weights, with rounded weights, and with rounded weights and
+# data that are rounded to 8 bits. Random weights are the hardest case for rounding: trained models have fewer
+# groups with large weights, and scores that are further apart.
 
 if __name__ == "__main__":
     rates, libraries = main()
@@ -282,10 +286,11 @@ if __name__ == "__main__":
 # Why few bits are fast
 # ---------------------
 #
-# For one token, each weight is read once and used for one multiplication. So the time is that of reading:
-# weights of 4 bits take less than a sixth of the bytes, scales included. Data of 8 bits are a few kilobytes
-# anyway; with them a processor multiplies four codes by one instruction, and does not wait for itself. The
-# left bars are what has to be read for a token, the right ones the tokens in a second.
+# For one token, each weight is read once and used for one multiplication. So the time is that of reading the
+# weights. Weights of 4 bits need less than a sixth of the bytes, scales included. The data itself is only a
+# few kilobytes, so 8 bits hardly reduce the number of bytes. But with data of 8 bits, one instruction
+# multiplies four codes, so arithmetic is not the limit. The left picture shows the megabytes that are read
+# for a token, the right one the tokens per second.
 
 if __name__ == "__main__":
     from pictures import OURS, PLAIN, SECOND, bars, plt, show
@@ -301,8 +306,8 @@ if __name__ == "__main__":
         print(f"{name:9} {sizes[name]:7.1f} MB a token: {rate * sizes[name] / 1e3:6.1f} GB/s of weights")
 
 # %%
-# The cache of keys and values grows with each token, and is read too. Here is the time of one token over the
-# number of tokens before it.
+# The key-value cache grows with each token, and has to be read as well. The picture shows the time for one
+# token over the number of tokens before it.
 
 if __name__ == "__main__":
     lengths = [0, 64, 128, 256, 384, config.length - 1]
@@ -322,14 +327,14 @@ if __name__ == "__main__":
 # A cache in place
 # ----------------
 #
-# So far each step copies the cache into a longer one. Where past and present are declared to be of one
-# length, they can be *one buffer*, of which a step writes its own rows (``update_in_place``). With
-# ``quantize_cache`` it is of int8, a quarter of the bytes, with a scale for each head of a token. How many
-# tokens there are so far, ``last`` and ``total`` say. Try ``--cache int8``.
+# So far each step copies the cache into a longer one. If past and present are declared with the same length,
+# they can share *one buffer*, in which each step writes only its own rows (``update_in_place``). With
+# ``quantize_cache``, the cache is of int8, a quarter of the bytes, with a scale for each head of a token. The
+# inputs ``last`` and ``total`` give the number of tokens so far. Try ``--cache int8``.
 
 
 def generate_in_place(config: Config, dtype: str, bits: int, prompt: np.ndarray, count: int) -> list[int]:
-    """The ``count`` tokens after ``prompt``, by weights of ``bits`` and one buffer of ``dtype``."""
+    """Generate ``count`` tokens after ``prompt``, with ``bits``-bit weights and one buffer of ``dtype``."""
     module = weight_only(relay.frontend.from_onnx(Builder(config, one_buffer=True).model()), bits, 32)
     kinds = [f"{kind}{layer}" for layer in range(config.layers) for kind in ("key", "value")]
     pairs = {f"present_{kind}": f"past_{kind}" for kind in kinds}
@@ -356,22 +361,23 @@ if __name__ == "__main__" and options.cache:
     print(" ".join(map(str, said[:8])), "...")
 
 # %%
-# `The page on weights of few bits <../weight_only.html>`_ has errors and more about the formats.
+# `The page on weights of few bits <../weight_only.html>`_ gives the errors and explains the formats.
 #
 # Exercises
 # ---------
 #
-# 1. Try ``--bits 8``. Where between the two is it?
-# 2. Feed 8 tokens in one step, and compare the time with one token. Why does it hardly differ?
+# 1. Try ``--bits 8``. Is its speed nearer to that of 4 bits or to that of float32?
+# 2. Process 8 tokens in one step, and compare the time with that of one token. Why is there hardly a
+#    difference?
 #
 # .. raw:: html
 #
 #     <details><summary>Answers</summary>
 #
-# 1. It reads 1.1 bytes a weight, scales included, where 4 bits take 0.6 and float32 takes 4. So it is
+# 1. It reads 1.1 bytes per weight, scales included; 4 bits need 0.6 bytes, and float32 needs 4. So it is
 #    nearer to 4 bits.
-# 2. Each weight is read once for all 8 tokens, and reading them is what takes the time. Only with many more
-#    tokens is arithmetic the limit.
+# 2. Each weight is read once for all 8 tokens, and reading the weights takes most of the time. Arithmetic is
+#    the limit only with many more tokens.
 #
 # .. raw:: html
 #

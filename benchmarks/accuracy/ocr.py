@@ -65,7 +65,7 @@ def _text(rng: np.random.Generator) -> str:
 
 
 def _drawn(text: str, font: str, rng: np.random.Generator) -> np.ndarray:
-    """The line as the model takes it: -1 to 1, three equal channels, with some noise."""
+    """The line as the model's input: from -1 to 1, three equal channels, with some noise."""
     path = Path(matplotlib.get_data_path()) / "fonts" / "ttf" / f"{font}.ttf"
     drawn = ImageFont.truetype(str(path), 30)
     left, top, right, bottom = drawn.getbbox(text)
@@ -81,7 +81,7 @@ def _drawn(text: str, font: str, rng: np.random.Generator) -> np.ndarray:
 
 
 def _decoded(scores: np.ndarray, characters: list[str]) -> str:
-    """The text of the best path: repeated characters are one, the blank (0) is none."""
+    """The text of the best classes: repeated characters count once, the blank (0) counts as none."""
     best = np.argmax(scores[0], axis=-1)
     kept = [k for k, one in enumerate(best) if one and (not k or best[k - 1] != one)]
     return "".join(characters[best[k]] for k in kept)

@@ -1,4 +1,4 @@
-"""What a task is: a float module, calibration data, and a score."""
+"""The definition of a task: a float module, calibration data, and a score."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from tvmlite import relay
 
 @dataclass(frozen=True)
 class Task:
-    """``score(lib)`` is ``what``, of a compiled model; int8 may lose ``may_lose`` of it. ``data`` is for
-    calibration and has nothing in common with what is scored; ``metric`` is a score on ``data``."""
+    """``score(lib)`` is the score of a compiled model, named ``what``; int8 may lose ``may_lose`` of it.
+    ``data`` is for calibration and disjoint from the scored data; ``metric`` is a score on ``data``."""
 
     what: str
     module: relay.Module

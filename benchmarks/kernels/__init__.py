@@ -1,1 +1,1 @@
-"""Kernels scheduled by hand, the machine's peaks they are held against, and the peers."""
+"""Kernels scheduled by hand, and the peaks of the machine and other runtimes to compare them with."""

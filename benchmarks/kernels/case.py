@@ -1,4 +1,4 @@
-"""A kernel to be measured: its schedule, data for it, and what numpy says the result is."""
+"""A kernel to be measured: its schedule, its data, and the reference result computed by numpy."""
 
 from __future__ import annotations
 
@@ -17,11 +17,12 @@ from tvmlite.te.schedule.schedule import Schedule
 
 @dataclass(frozen=True)
 class Case:
-    """``schedule`` of ``args``, the output last. ``work`` is what a call does: operations, or bytes moved.
+    """``schedule`` with its arguments ``args``, the output last. ``work`` is the operations or bytes of a
+    call.
 
-    ``want`` is the reference; results may differ from it by ``tolerance`` of its largest value.
-    ``written_in`` are the functions that the schedule was made by, and only the schedule. ``needs`` is the
-    instruction set without which there is no such kernel.
+    ``want`` is the reference; results may differ from it by ``tolerance`` times its largest value.
+    ``written_in`` are the functions that create the schedule, and nothing else. ``needs`` is the instruction
+    set that the kernel requires.
     """
 
     schedule: Schedule
@@ -36,12 +37,12 @@ class Case:
 
     @property
     def missing(self) -> str:
-        """The instruction set it needs, if this machine has it not."""
+        """The required instruction set, if this machine lacks it."""
         return "" if not self.needs or TARGET.has(self.needs) else self.needs
 
     @property
     def lines(self) -> int:
-        """The schedule's lines of code: those of its functions, but for docstrings."""
+        """The number of lines of code of the schedule, without docstrings."""
         return lines_of(*self.written_in)
 
     def build(self, target: str = "native") -> CompiledKernelFunction:
@@ -49,7 +50,7 @@ class Case:
         return driver.build(self.schedule, self.args, target, "kernel")
 
     def prepare(self, function: CompiledKernelFunction) -> Ready:
-        """``function`` checked against the reference, and ready to be called without arguments."""
+        """Compare ``function`` with the reference, and return it ready to be called without arguments."""
         out = aligned(np.full(self.want.shape, 77, self.want.dtype))
         ready = Ready(function, (*map(aligned, self.inputs), out))
         ready()
@@ -60,7 +61,7 @@ class Case:
 
 
 def lines_of(*functions: Callable[..., object]) -> int:
-    """The lines of code of ``functions``: docstrings and empty lines are none."""
+    """The number of lines of code of ``functions``, without docstrings and empty lines."""
     count = 0
     for function in functions:
         lines = inspect.getsourcelines(function)[0]
@@ -81,7 +82,7 @@ class Ready:
 
 
 def aligned(array: np.ndarray) -> np.ndarray:
-    """A copy that starts where a cache line does, as arrays that tvmlite makes do, and numpy's need not."""
+    """A copy that starts at a cache line, like arrays of tvmlite; numpy does not guarantee this."""
     memory = np.empty(array.nbytes + 64, "uint8")
     first = -memory.ctypes.data % 64
     made = memory[first : first + array.nbytes].view(array.dtype).reshape(array.shape)
@@ -95,7 +96,7 @@ def random(*shape: int, seed: int = 0) -> np.ndarray:
 
 
 def panels(matrix: np.ndarray, width: int) -> np.ndarray:
-    """The columns of a matrix in panels of ``width``, zeros behind the last: ``(panels, rows, width)``."""
+    """The columns of a matrix in panels of ``width``, padded with zeros: ``(panels, rows, width)``."""
     rows, columns = matrix.shape
     count = -(-columns // width)
     padded = np.zeros((rows, count * width), matrix.dtype)

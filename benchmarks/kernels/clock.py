@@ -1,7 +1,7 @@
-"""Rates measured beside each other: turn by turn, so that the clock and the neighbours are the same for all.
+"""Rates measured in interleaved runs, so that clock changes and other programs affect all of them alike.
 
-One thread's work is measured in processor time, in which other processes on the same core do not count (what
-they evict from the caches does); several threads' by the wall clock.
+The work of one thread is measured in processor time, which other processes on the same core do not increase
+(except by evicting data from the caches); that of several threads by the wall clock.
 """
 
 from __future__ import annotations
@@ -14,15 +14,15 @@ from dataclasses import dataclass
 Call = Callable[[], object]
 
 PAUSE = 0.05
-"""Seconds until the threads of a runtime that has been called do not spin any more."""
+"""Seconds after a call until the threads of a runtime no longer spin."""
 
 
 @dataclass(frozen=True)
 class Effort:
-    """``groups`` groups of ``rounds`` turns of ``seconds`` each; a group gives its median.
+    """``groups`` groups of ``rounds`` measurements of ``seconds`` each; the result of a group is its median.
 
-    Groups lie ``apart`` seconds: whoever shares a core of a virtual machine with it does so for a second or
-    two, in which loops of nothing but multiply-adds keep their pace and those that load as well lose a third.
+    Groups are ``apart`` seconds apart: another virtual machine may share the core for a second or two. In
+    this time loops of only multiply-adds keep their speed, and those with loads lose a third.
     """
 
     groups: int = 8
@@ -35,7 +35,7 @@ QUICK = Effort(2, 5, 1e-3, 0.0)
 
 
 def seconds_of(call: Call, number: int, wall: bool = False) -> float:
-    """Seconds a call takes, the mean of ``number``."""
+    """The mean seconds of ``number`` calls."""
     clock = time.perf_counter if wall else time.process_time
     start = clock()
     for _ in range(number):
@@ -44,16 +44,17 @@ def seconds_of(call: Call, number: int, wall: bool = False) -> float:
 
 
 def calls_for(call: Call, seconds: float) -> int:
-    """How many calls last about ``seconds``, after a warm-up."""
+    """The number of calls that take about ``seconds``, after a warm-up."""
     call()
     return max(1, round(seconds / max(seconds_of(call, 1), 1e-7)))
 
 
 @dataclass(frozen=True)
 class Share:
-    """A kernel's rate by the peak's, the best group's median of each; ``lowest`` is the worst group's.
+    """A kernel's rate relative to the peak, from the best group's median of each; ``lowest`` is the worst
+    group's.
 
-    ``seconds`` are those of a call, ``peak`` is in operations or bytes a second.
+    ``seconds`` is the time of a call, ``peak`` is in operations or bytes per second.
     """
 
     ratio: float
@@ -63,7 +64,7 @@ class Share:
 
 
 def share_of_peak(call: Call, work: float, peak: Callable[[], float], effort: Effort) -> Share:
-    """The rate of ``call``, which does ``work``, by the rate that ``peak`` measures in turns with it."""
+    """The rate of ``call``, which does ``work``, relative to the rate of ``peak``, in interleaved runs."""
     number = calls_for(call, effort.seconds)
     peaks, taken = [], []
     for _ in range(effort.groups):
@@ -71,7 +72,7 @@ def share_of_peak(call: Call, work: float, peak: Callable[[], float], effort: Ef
         group = [], []
         for _ in range(effort.rounds):
             group[0].append(peak())
-            call()  # what the peak's loop evicted comes back
+            call()  # reloads the data that the peak's loop has evicted
             group[1].append(seconds_of(call, number))
         peaks.append(statistics.median(group[0]))
         taken.append(statistics.median(group[1]))
@@ -82,9 +83,10 @@ def share_of_peak(call: Call, work: float, peak: Callable[[], float], effort: Ef
 def interleaved(
     calls: Mapping[str, Call], effort: Effort, wall: bool = False, pause: float = 0.0
 ) -> dict[str, float]:
-    """Seconds of each call, in turns; of each the best group's median.
+    """The seconds of each call in interleaved runs: the median of the best group.
 
-    ``pause`` seconds lie between them where threads may spin on after a call; then there is a warm-up.
+    ``pause`` is the number of seconds between calls, for threads that spin after a call; a warm-up follows
+    it.
     """
     numbers = {name: calls_for(call, effort.seconds) for name, call in calls.items()}
     found: dict[str, list[float]] = {name: [] for name in calls}
@@ -95,7 +97,7 @@ def interleaved(
             for name, call in calls.items():
                 if pause:
                     time.sleep(pause)
-                    seconds_of(call, numbers[name])  # caches and clock as they are at work
+                    seconds_of(call, numbers[name])  # warms up caches and clock
                 call()
                 taken[name].append(seconds_of(call, numbers[name], wall))
         for name, values in taken.items():

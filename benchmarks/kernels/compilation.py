@@ -1,4 +1,4 @@
-"""What compiling a kernel costs, in processor time."""
+"""The processor time of compiling a kernel."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ KERNELS: dict[str, Callable[[], Case]] = {
 
 
 def measure(effort: clock.Effort) -> tuple[float, str]:
-    """Milliseconds from a schedule to machine code, of the kernel that takes longest."""
+    """Milliseconds from a schedule to machine code, for the kernel that takes longest."""
     target = Target.parse("native")
     totals, words = [], []
     for name, make in KERNELS.items():

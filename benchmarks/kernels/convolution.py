@@ -1,4 +1,4 @@
-"""Convolutions of float32 on blocks of as many channels as a vector holds."""
+"""Convolutions of float32 with channels in blocks of one vector."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from tvmlite import te
 
 
 def blocks_of(image: np.ndarray) -> np.ndarray:
-    """Channels, height, width; the channels in blocks, which come last."""
+    """An image of channels, height and width with its channels in blocks, the block innermost."""
     _, height, width = image.shape
     return np.ascontiguousarray(image.reshape(-1, LANES, height, width).transpose(0, 2, 3, 1))
 
 
 def weight_blocks(weight: np.ndarray) -> np.ndarray:
-    """Output and input channels of a weight in blocks, the output's last."""
+    """A weight with output and input channels in blocks, the output block innermost."""
     outputs, inputs, height, width = weight.shape
     split = weight.reshape(outputs // LANES, LANES, inputs // LANES, LANES, height, width)
     return np.ascontiguousarray(split.transpose(0, 2, 4, 5, 3, 1))
@@ -32,7 +32,7 @@ def reference(image: np.ndarray, weight: np.ndarray, pad: int) -> np.ndarray:
 def three_by_three(
     size: int = 56, channels: int = 64, blocks: int = 2, rows: int = 28, parallel: bool = False
 ) -> Case:
-    """Padded by one, with bias and relu as the tiles are stored."""
+    """Padded by one, with bias and relu computed as the tiles are stored."""
     along = by_registers(14, 6)
     count = channels // LANES
     data = te.placeholder((count, size, size, LANES), "float32", "D")
@@ -76,7 +76,7 @@ def _three_by_three_tiles(
     blocks: int,
     rows: int,
 ) -> te.IterVar:
-    """Some rows are padded, then computed in tiles of ``along`` pixels; gives the loop of such rows."""
+    """Pad several rows, then compute them in tiles of ``along`` pixels; returns the loop over row blocks."""
     o, y, x, lane = s[result].op.axis
     o, o_inner = s[result].split(o, blocks)
     y, y_inner = s[result].split(y, rows)
@@ -89,7 +89,8 @@ def _three_by_three_tiles(
 
 
 def _accumulate(s, sums, host, place, unrolled, lane, reduces) -> None:
-    """The sums of a tile of ``host`` in registers, at its loop ``place``: pixels outside, channels inside."""
+    """Keep the sums of a tile of ``host`` in registers at the loop ``place``: pixels outside, channels
+    inside."""
     for axis in unrolled:
         s[host].unroll(axis)
     s[host].vectorize(lane)
@@ -103,9 +104,9 @@ def _accumulate(s, sums, host, place, unrolled, lane, reduces) -> None:
 
 
 def one_by_one(size: int = 14, inputs: int = 1024, outputs: int = 256, blocks: int = 2) -> Case:
-    """All pixels in one row; each scalar of the data meets ``blocks`` blocks of output channels.
+    """All pixels in one row; each scalar of the data is multiplied with ``blocks`` blocks of output channels.
 
-    Processors of 16 registers have second caches of 256 or 512 KB: the pixels whose data stays in it are few.
+    Processors with 16 registers have second-level caches of 256 or 512 KB, which hold the data of few pixels.
     """
     pixels = size * size
     along, stretch = by_registers((14, pixels), (6, 48))
@@ -128,7 +129,8 @@ def one_by_one(size: int = 14, inputs: int = 1024, outputs: int = 256, blocks: i
 
 
 def _one_by_one_tiles(s: te.Schedule, result: te.Tensor, along: int, blocks: int, stretch: int) -> None:
-    """Tiles of ``along`` pixels by ``blocks`` blocks of channels, all channels of a ``stretch`` of pixels."""
+    """Compute tiles of ``along`` pixels by ``blocks`` blocks of channels, all channels of ``stretch`` pixels
+    at a time."""
     sums = s.cache_write(result, "local")
     o, x, lane = s[result].op.axis
     o, o_inner = s[result].split(o, blocks)
@@ -139,7 +141,7 @@ def _one_by_one_tiles(s: te.Schedule, result: te.Tensor, along: int, blocks: int
 
 
 def depthwise(size: int = 112, channels: int = 32, along: int = 8) -> Case:
-    """Three by three, padded by one, a channel by itself."""
+    """A depthwise convolution, three by three, padded by one."""
     count = channels // LANES
     data = te.placeholder((count, size, size, LANES), "float32", "D")
     weight = te.placeholder((count, 3, 3, LANES), "float32", "W")
@@ -174,7 +176,7 @@ def depthwise(size: int = 112, channels: int = 32, along: int = 8) -> Case:
 
 
 def doubled(size: int = 112, channels: int = 32, along: int = 8) -> Case:
-    """What ``depthwise`` moves and nothing else: each element is read, doubled and written."""
+    """The data movement of ``depthwise`` without its arithmetic: read, double and write each element."""
     count = channels // LANES
     data = te.placeholder((count, size, size, LANES), "float32", "D")
     result = te.compute(data.shape, lambda c, y, x, lane: data[c, y, x, lane] * 2.0, "R")
@@ -185,7 +187,7 @@ def doubled(size: int = 112, channels: int = 32, along: int = 8) -> Case:
 
 
 def _doubled_tiles(s: te.Schedule, result: te.Tensor, along: int) -> None:
-    """``along`` pixels a turn."""
+    """Process ``along`` pixels per iteration."""
     *_, x, lane = s[result].op.axis
     _, x_inner = s[result].split(x, along)
     s[result].unroll(x_inner)
@@ -193,10 +195,10 @@ def _doubled_tiles(s: te.Schedule, result: te.Tensor, along: int) -> None:
 
 
 def _depthwise_tiles(s: te.Schedule, padded: te.Tensor, result: te.Tensor, along: int) -> None:
-    """The sums of ``along`` pixels in registers; padding is a matter of masks.
+    """Keep the sums of ``along`` pixels in registers; padding is done by masked loads.
 
-    Without registers for masks, each takes a vector and four instructions: then the tiles at the border,
-    which alone need any, stand in loops of their own.
+    Without mask registers, each mask takes a vector register and four instructions. Then the tiles at the
+    border, which are the only ones that need masks, are computed in separate loops.
     """
     sums = s.cache_write(result, "local")
     s[padded].compute_inline()

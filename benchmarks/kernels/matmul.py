@@ -10,7 +10,7 @@ from tvmlite import te
 
 
 def packed(size: int, parallel: bool = False) -> Case:
-    """A square product; the right matrix stands in panels already."""
+    """A square product whose right matrix is already in panels."""
     rows, columns = 6, by_registers(4, 2) * LANES
     a_matrix = te.placeholder((size, size), "float32", "A")
     panel = te.placeholder((-(-size // columns), size, columns), "float32", "P")
@@ -28,7 +28,8 @@ def packed(size: int, parallel: bool = False) -> Case:
 
 
 def register_tile(s: te.Schedule, c: te.Tensor, rows: int, columns: int) -> te.IterVar:
-    """Tiles of ``rows`` by ``columns`` sums in registers, for all rows of a panel; gives the panels' loop."""
+    """Keep tiles of ``rows`` by ``columns`` sums in registers, panel by panel; returns the loop over
+    panels."""
     sums = s.cache_write(c, "local")
     i, j = s[c].op.axis
     row_tile, panel, i, j = s[c].tile(i, j, rows, columns)
@@ -49,7 +50,7 @@ def register_tile(s: te.Schedule, c: te.Tensor, rows: int, columns: int) -> te.I
 
 
 def packing(m: int, n: int, k: int, symbolic: bool = False) -> Case:
-    """A product of any sizes, known or given with the call, that packs one panel after the other itself."""
+    """A product of any sizes, known or symbolic, that packs one panel after the other itself."""
     rows, vectors = by_registers((7, 3), (6, 2))
     columns = vectors * LANES
     sizes: Any = te.size_var("m"), te.size_var("n"), te.size_var("k")
@@ -74,7 +75,7 @@ def packing(m: int, n: int, k: int, symbolic: bool = False) -> Case:
 
 
 def _pack_as_needed(s: te.Schedule, panel: te.Tensor, c: te.Tensor, place: te.IterVar) -> None:
-    """One panel is packed, whole vectors at a time, where it is about to be used."""
+    """Pack each panel in whole vectors just before its use."""
     s[panel].compute_at(s[c], place)
     vectors, j = s[panel].split(s[panel].op.axis[2], LANES)
     s[panel].unroll(vectors)
@@ -82,8 +83,8 @@ def _pack_as_needed(s: te.Schedule, panel: te.Tensor, c: te.Tensor, place: te.It
 
 
 def one_row(size: int = 4096, streams: int = 4, vectors: int = 4) -> Case:
-    """One row by a square matrix: as fast as the matrix can be read, in some places of it at a time. Each
-    place moves on without a gap, so what the hardware fetches ahead of it is never in vain."""
+    """One row by a square matrix: the limit is reading the matrix, which is done in several streams at once.
+    Each stream reads contiguous memory, so the data that the hardware prefetches is always used."""
     x = te.placeholder((size,), "float32", "x")
     w = te.placeholder((size, size), "float32", "W")
     k = te.reduce_axis((0, size), "k")
@@ -95,7 +96,7 @@ def one_row(size: int = 4096, streams: int = 4, vectors: int = 4) -> Case:
 
 
 def _read_in_streams(s: te.Schedule, y: te.Tensor, streams: int, vectors: int) -> None:
-    """The rows of the matrix in some places at once, some vectors of each a turn."""
+    """Read the rows of the matrix in ``streams`` streams at once, ``vectors`` vectors of each at a time."""
     _, lane = s[y].split(s[y].op.axis[0], LANES)
     stream, k = s[y].split(s[y].op.reduce_axis[0], nparts=streams)
     block, vector = s[y].split(s[y].leaf_iter_vars[0], vectors)

@@ -1,4 +1,4 @@
-"""Matrix products of int8 and bfloat16 by the instructions that multiply four, or two, of them at once."""
+"""Matrix products of int8 and bfloat16 by instructions that multiply groups of four or two of them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ LANES = 16
 def _tile(
     s: te.Schedule, sums: te.Tensor, host: te.Tensor, rows: int, columns: int, step: int, intrin
 ) -> None:
-    """Tiles of ``rows`` by ``columns`` sums; ``intrin`` takes ``step`` elements of the reduction."""
+    """Compute tiles of ``rows`` by ``columns`` sums; ``intrin`` processes ``step`` steps of the reduction."""
     i, j = s[host].op.axis
     row_tile, panel, i, j = s[host].tile(i, j, rows, columns)
     vectors, j = s[host].split(j, LANES)
@@ -34,7 +34,7 @@ def _tile(
 
 
 def int8(size: int = 1024, rows: int = 6, columns: int = 64) -> Case:
-    """Of uint8 by int8, back to uint8 as tiles are stored; the right matrix in panels of groups of four."""
+    """uint8 by int8, requantized to uint8 as tiles are stored; the right matrix in panels, groups of four."""
     a_matrix = te.placeholder((size, size), "uint8", "A")
     panel = te.placeholder((size // columns, size // 4, columns, 4), "int8", "P")
     k = te.reduce_axis((0, size), "k")
@@ -73,7 +73,7 @@ def int8(size: int = 1024, rows: int = 6, columns: int = 64) -> Case:
 
 
 def bfloat16(size: int = 1024, rows: int = 6, columns: int = 64) -> Case:
-    """Of bfloat16, summed in float32; the right matrix in panels of pairs."""
+    """bfloat16, summed in float32; the right matrix in panels of pairs."""
     a_matrix = te.placeholder((size, size), "bfloat16", "A")
     panel = te.placeholder((size // columns, size // 2, columns, 2), "bfloat16", "P")
     k = te.reduce_axis((0, size), "k")
@@ -103,7 +103,7 @@ def bfloat16(size: int = 1024, rows: int = 6, columns: int = 64) -> Case:
 
 
 def _groups(matrix: np.ndarray, columns: int, group: int) -> np.ndarray:
-    """``(panels, rows / group, columns, group)``: ``group`` rows stand side by side."""
+    """``matrix`` as ``(panels, rows / group, columns, group)``: elements of ``group`` rows are adjacent."""
     packed = panels(matrix, columns)
     count, rows, _ = packed.shape
     return np.ascontiguousarray(packed.reshape(count, rows // group, group, columns).transpose(0, 1, 3, 2))

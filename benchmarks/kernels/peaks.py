@@ -1,4 +1,4 @@
-"""The machine's limits, measured: loops in LLVM IR that do nothing but multiply and add, or read."""
+"""Measure the machine's limits with loops in LLVM IR that only multiply and add, or only read."""
 
 from __future__ import annotations
 
@@ -16,10 +16,11 @@ from tvmlite.machine.target import Target
 from tvmlite.te.codegen import jit
 
 CHAINS = 12
-"""Accumulators of a loop: more than the latency times the units, and with an operand in 16 registers."""
+"""The number of accumulators of a loop: more than the latency times the number of ports, and few enough that
+they fit into 16 registers together with an operand."""
 
 TURNS = 400_000
-"""Turns of a loop a measurement: about 3 ms of 8 cycles each."""
+"""Loop iterations of a measurement: about 3 ms at 8 cycles each."""
 
 _LOOP = """
 declare {vector} @llvm.{intrinsic}({types})
@@ -52,12 +53,12 @@ _KINDS = {
     "int8": ("<16 x i32>", "x86.avx512.vpdpbusd.512", "<64 x i8>", "splat (i8 1)", 128),
     "bfloat16": ("<16 x float>", "x86.avx512bf16.dpbf16ps.512", "<32 x bfloat>", "splat (bfloat 0.5)", 64),
 }
-"""Accumulator, instruction, its other operands' type and value, operations (two a multiply-add)."""
+"""Accumulator, instruction, type and value of its other operands, operations (two for a multiply-add)."""
 
 
 @cache
 def multiply_add(dtype: str) -> Callable[[], float]:
-    """A measurement of the operations a second of one core that multiplies ``dtype``."""
+    """A measurement of the operations per second of one core with ``dtype`` operands."""
     vector, intrinsic, operand, value, operations = _KINDS[dtype]
     accumulates_last = dtype == "float32"
     types = [operand, operand, vector] if accumulates_last else [vector, operand, operand]
@@ -89,7 +90,8 @@ def multiply_add(dtype: str) -> Callable[[], float]:
 
 
 def cores() -> float:
-    """How many cores' multiply-adds two threads do: a host may run two processors on one core for a while."""
+    """The number of cores whose multiply-adds two threads reach: a host may run two processors on one core
+    for a while."""
     work = multiply_add("float32")
 
     def seconds(threads: int) -> float:
@@ -98,7 +100,7 @@ def cores() -> float:
         return time.perf_counter() - start
 
     with ThreadPoolExecutor(2) as pool:
-        seconds(2)  # the threads start
+        seconds(2)  # starts the threads
         return statistics.median(2 * seconds(1) / seconds(2) for _ in range(5))
 
 
@@ -121,13 +123,13 @@ STORES
 
 
 STREAMS = (1, 2, 4, 8)
-"""In how many places at once an array is read: which number is the fastest differs by machine."""
+"""Numbers of streams in which an array is read at once; which one is the fastest depends on the machine."""
 
 
 @cache
 def read(megabytes: int) -> Callable[[], float]:
-    """A measurement of the bytes a second one core reads from an array of ``megabytes``, over and over: in
-    one, two, four or eight streams, whatever is the fastest, since the hardware fetches ahead in each."""
+    """A measurement of the bytes per second at which one core reads an array of ``megabytes`` again and
+    again, in the fastest number of streams (1, 2, 4 or 8), since the hardware prefetches in each."""
     size = megabytes << 20
     whole = np.ones(size + 64, "uint8")
     first = whole.ctypes.data + -whole.ctypes.data % 64
@@ -155,11 +157,11 @@ def read(megabytes: int) -> Callable[[], float]:
 _WORDS = f"<{_LANES} x i32>"
 
 _LINES = 8
-"""Cache lines that a turn of a loop reads, each into an accumulator of its own."""
+"""Cache lines that a loop iteration reads, each into its own accumulator."""
 
 
 def _reading(streams: int, size: int) -> str:
-    """The loop that reads ``size`` bytes in equal parts at once."""
+    """The loop that reads ``size`` bytes in ``streams`` equal parts at once."""
     phis, steps, stores = [], [], []
     each = _LINES // streams
     for n in range(_LINES):

@@ -1,4 +1,4 @@
-"""The same operations in the runtimes people use, on one thread, as far as they are installed."""
+"""The same operations in other runtimes that are installed, on one thread."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Call = Callable[[], Any]
 
 
 def calls(kernel: str, inputs: Inputs) -> dict[str, Call]:
-    """What each installed runtime does for ``kernel`` ("depthwise", "softmax", "layernorm") of ``inputs``."""
+    """A call of ``kernel`` ("depthwise", "softmax", "layernorm") on ``inputs`` in each installed runtime."""
     inputs = {name: aligned(value) for name, value in inputs.items()}
     found: dict[str, Call] = {}
     if find_spec("torch"):
@@ -30,7 +30,7 @@ def calls(kernel: str, inputs: Inputs) -> dict[str, Call]:
 
 
 def _onnx(kernel: str, inputs: Inputs) -> bytes:
-    """One operator; all but its first input are weights."""
+    """A model of one operator; all its inputs except the first are weights."""
     from onnx import TensorProto, helper, numpy_helper
 
     operator, attributes = {
@@ -56,7 +56,7 @@ def _onnxruntime(model: bytes, inputs: Inputs) -> Call:
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = options.inter_op_num_threads = 1
     session = onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
-    binding = session.io_binding()  # no copies of its own: as it is called where time counts
+    binding = session.io_binding()  # avoids copies, as in performance-critical programs
     binding.bind_cpu_input("x", inputs["x"])
     binding.bind_ortvalue_output("y", onnxruntime.OrtValue.ortvalue_from_numpy(np.zeros_like(inputs["x"])))
     return lambda: session.run_with_iobinding(binding)

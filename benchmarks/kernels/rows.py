@@ -1,4 +1,4 @@
-"""Softmax and layer normalisation: a row at a time, so that each row is read from memory once."""
+"""Softmax and layer normalisation, computed row by row, so that each row is read from memory once."""
 
 from __future__ import annotations
 
@@ -9,13 +9,14 @@ from kernels.machine import LANES
 from tvmlite import te
 
 VECTORS, ROWS = 4, 2
-"""How many vectors of how many rows a turn of a loop does."""
+"""The number of vectors and of rows that a loop iteration processes."""
 
 
 def _reduce_in_vectors(s: te.Schedule, tensor: te.Tensor, host: te.Tensor, place: te.IterVar) -> None:
-    """The reduction of rows at ``place``: some vectors of partial results, then one, a quarter, a scalar.
+    """Reduce rows at ``place``: first to several vectors of partial results, then to one vector, 4 lanes, a
+    scalar.
 
-    It goes over its rows turn by turn: while one waits for a sum, the other goes on.
+    The rows are processed alternately: while one waits for a sum, the other can continue.
     """
     for width in (VECTORS * LANES, LANES, 4):
         _, lane = s[tensor].split(s[tensor].op.reduce_axis[0], width)
@@ -36,7 +37,7 @@ def _reduce_in_vectors(s: te.Schedule, tensor: te.Tensor, host: te.Tensor, place
 
 
 def _in_vectors(s: te.Schedule, tensor: te.Tensor, row: te.IterVar, column: te.IterVar) -> te.IterVar:
-    """Some vectors a turn, of the rows that stand inside; gives the loop of turns."""
+    """Process several vectors of the inner rows per iteration; returns the loop over these iterations."""
     turns, block = s[tensor].split(column, VECTORS * LANES)
     vectors, lane = s[tensor].split(block, LANES)
     s[tensor].reorder(turns, row, vectors, lane)
@@ -47,7 +48,7 @@ def _in_vectors(s: te.Schedule, tensor: te.Tensor, row: te.IterVar, column: te.I
 
 
 def softmax(rows: int = 1024, columns: int = 1024) -> Case:
-    """The greatest, the exponentials, their sum, the quotients; meanwhile the rows after next are fetched."""
+    """Maximum, exponentials, their sum, quotients; meanwhile the rows after the next are prefetched."""
     x = te.placeholder((rows, columns), "float32", "x")
     k, q = te.reduce_axis((0, columns), "k"), te.reduce_axis((0, columns), "q")
     most = te.compute((rows,), lambda i: te.max(x[i, k], k), "most")
@@ -74,7 +75,7 @@ def softmax(rows: int = 1024, columns: int = 1024) -> Case:
 def _softmax_in_rows(
     s: te.Schedule, most: te.Tensor, power: te.Tensor, total: te.Tensor, inverse: te.Tensor, y: te.Tensor
 ) -> None:
-    """Some rows from first to last, while those after them are fetched."""
+    """Compute all steps of several rows at a time, while later rows are prefetched."""
     (x, _), columns = s[power].op.inputs, int(y.shape[1])
     place, row = s[y].split(y.op.axis[0], ROWS)
     _in_vectors(s, y, row, y.op.axis[1])
@@ -87,7 +88,7 @@ def _softmax_in_rows(
 
 
 def layer_norm(rows: int = 1024, columns: int = 1024) -> Case:
-    """The mean, the mean square of the differences, the differences scaled."""
+    """The mean, the mean square of the differences from it, and the scaled differences."""
     x = te.placeholder((rows, columns), "float32", "x")
     scale, shift = te.placeholder((columns,), "float32", "g"), te.placeholder((columns,), "float32", "b")
     k, q = te.reduce_axis((0, columns), "k"), te.reduce_axis((0, columns), "q")
@@ -116,7 +117,7 @@ def layer_norm(rows: int = 1024, columns: int = 1024) -> Case:
 def _norm_in_rows(
     s: te.Schedule, total: te.Tensor, mean: te.Tensor, squares: te.Tensor, inverse: te.Tensor, y: te.Tensor
 ) -> None:
-    """Some rows from first to last."""
+    """Compute all steps of several rows at a time."""
     place, row = s[y].split(y.op.axis[0], ROWS)
     _in_vectors(s, y, row, y.op.axis[1])
     for tensor in (total, squares):

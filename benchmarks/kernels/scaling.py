@@ -1,4 +1,4 @@
-"""What a second thread gains, by the wall clock."""
+"""The speedup by a second thread, measured by the wall clock."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ CASES: dict[str, Callable[[], Case]] = {
 }
 
 BOTH = 1.9
-"""What two loops of nothing but multiply-adds gain where two processors are two cores."""
+"""The least speedup of two loops of only multiply-adds if the two processors are two cores."""
 
 PATIENCE = 10.0
-"""Seconds to wait for that: the host of a virtual machine was seen to run both on one core for a second or so
-after one of them had been idle."""
+"""Seconds to wait for this speedup: hosts of virtual machines ran both processors on one core for about a
+second after one of them had been idle."""
 
 
 def measure(make: Callable[[], Case], effort: clock.Effort) -> tuple[float, str]:
-    """How much faster two threads are than one, once the processors are seen to be two cores."""
+    """The speedup of two threads over one, once the two processors are found to be two cores."""
     case = make()
     ready = case.prepare(case.build())
 

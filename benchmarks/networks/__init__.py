@@ -1,4 +1,4 @@
-"""The models that ``models.py`` measures: built here of seeded random weights, or from installed packages."""
+"""The models that ``models.py`` measures: built here with random weights, or from installed packages."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ BUILT: dict[str, Callable[[], onnx.ModelProto]] = {
 
 
 def names() -> list[str]:
-    """Every model there is."""
+    """The names of all models."""
     return [*BUILT, *zoo.light_names(), *text_models()]
 
 
 def model(name: str) -> onnx.ModelProto:
-    """The model ``name``, its sizes fixed, its batch 1."""
+    """The model ``name`` with fixed sizes and batch 1."""
     built = BUILT | text_models()
     return built[name]() if name in built else zoo.light_model(name)

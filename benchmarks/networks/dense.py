@@ -10,7 +10,7 @@ from networks.graph import Graph
 
 
 def mlp(*widths: int) -> onnx.ModelProto:
-    """Layers of these widths, the input's first; relu between them."""
+    """Dense layers with relu between them; ``widths`` begin with that of the input."""
     graph = Graph("mlp")
     x = graph.input("x", (1, widths[0]))
     for number, (inputs, outputs) in enumerate(pairwise(widths)):

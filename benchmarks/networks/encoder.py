@@ -10,17 +10,17 @@ from onnx import TensorProto
 from networks.graph import Graph
 
 VOCABULARY = 1000
-"""Rows of the word embedding: it is read, not computed with, so that more would cost nothing but memory."""
+"""Rows of the word embedding. It is only looked up, so more rows would only need more memory."""
 
 
 POSITIONS = 512
-"""The longest sequence where the number of tokens is open."""
+"""The longest sequence if the number of tokens is symbolic."""
 
 
 def encoder(layers: int, hidden: int, heads: int, tokens: int | str = 128) -> onnx.ModelProto:
     """``layers`` layers over one sequence of ``tokens``, from ids and a mask to the last hidden state.
 
-    With a name as ``tokens``, a run tells how many there are.
+    If ``tokens`` is a name, the number of tokens is known only at run time.
     """
     graph = Graph("encoder")
     ids = graph.input("input_ids", (1, tokens), TensorProto.INT64)
@@ -35,7 +35,7 @@ def encoder(layers: int, hidden: int, heads: int, tokens: int | str = 128) -> on
 
 
 def _positions(graph: Graph, ids: str, tokens: int | str, hidden: int) -> str:
-    """What is added to the words at each place."""
+    """The position embedding that is added to the words."""
     if isinstance(tokens, int):
         return graph.normal(1, tokens, hidden, deviation=0.5)
     rows = graph.normal(1, POSITIONS, hidden, deviation=0.5)

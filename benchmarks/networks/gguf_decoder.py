@@ -1,7 +1,7 @@
-"""A decoder of the LLaMA family with random weights of 4 bits as a GGUF file, and a step of it by llama.cpp.
+"""A decoder like the LLaMA models with random 4-bit weights as a GGUF file, and a step of it by llama.cpp.
 
-Weights are in the format Q4_0: groups of 32 codes with a scale of 16 bits, as in our ONNX files. Needs the
-packages ``gguf`` and ``llama-cpp-python``.
+Weights are in the format Q4_0: groups of 32 codes with a scale of 16 bits, as in our ONNX files. The packages
+``gguf`` and ``llama-cpp-python`` are required.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from typing import Any
 import numpy as np
 
 GROUP, BLOCK_BYTES = 32, 18
-"""Of Q4_0: elements, and bytes: a float16 and 32 nibbles."""
+"""The elements and the bytes of a group in Q4_0: a float16 and 32 nibbles."""
 
 
 def write(config: Any, path: Path) -> None:
-    """A model of the sizes ``config`` (of tutorial 17) in the file ``path``."""
+    """Write a model with the sizes ``config`` (of tutorial 17) to the file ``path``."""
     import gguf
 
     random = np.random.default_rng(0)
@@ -62,7 +62,8 @@ def write(config: Any, path: Path) -> None:
 
 
 def step(path: Path, past: int, tokens: int, threads: int) -> Callable[[Any], np.ndarray]:
-    """``tokens`` after ``past`` others, again and again, whatever it is given: the scores of the last."""
+    """A function that processes ``tokens`` tokens after ``past`` others, and returns the last one's
+    scores."""
     import llama_cpp
 
     model = llama_cpp.Llama(
@@ -71,7 +72,7 @@ def step(path: Path, past: int, tokens: int, threads: int) -> Callable[[Any], np
     model.eval([3] * past)
 
     def run(given: Any) -> np.ndarray:
-        model.n_tokens = past  # what comes after them is forgotten
+        model.n_tokens = past  # discards later tokens
         model.eval([5] * tokens)
         return model.scores[-1]
 

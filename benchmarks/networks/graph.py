@@ -1,4 +1,4 @@
-"""Builds ONNX graphs of seeded random weights, one call an operator."""
+"""Builds ONNX graphs with seeded random weights, with one call for each operator."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ OPSET = 17
 
 
 class Graph:
-    """An ONNX graph in the making: methods add nodes and give the names of their results.
+    """An ONNX graph that is being built: methods add nodes and return the names of their results.
 
     Kernels and matrices are normal with variance 2 / fan-in (He et al. 2015, arXiv:1502.01852), so that
     activations keep their order of magnitude from layer to layer.
@@ -27,30 +27,30 @@ class Graph:
         self._inputs: list[onnx.ValueInfoProto] = []
 
     def input(self, name: str, shape: tuple[int | str, ...], dtype: int = TensorProto.FLOAT) -> str:
-        """An input of the model."""
+        """Add an input of the model."""
         self._inputs.append(helper.make_tensor_value_info(name, dtype, shape))
         return name
 
     def op(self, kind: str, *inputs: str, **attributes: Any) -> str:
-        """One node, with one result."""
+        """Add one node with one result."""
         result = f"{kind.lower()}{len(self._nodes)}"
         self._nodes.append(helper.make_node(kind, inputs, [result], result, **attributes))
         return result
 
     def const(self, value: Any, dtype: str = "float32") -> str:
-        """A weight of given values."""
+        """Add a weight with given values."""
         name = f"weight{len(self._weights)}"
         self._weights.append(numpy_helper.from_array(np.asarray(value, dtype), name))
         return name
 
     def normal(self, *shape: int, deviation: float) -> str:
-        """A normal random weight."""
+        """Add a normally distributed random weight."""
         return self.const(self._rng.standard_normal(shape, np.float32) * np.float32(deviation))
 
     def conv(
         self, x: str, inputs: int, outputs: int, size: int, stride: int = 1, groups: int = 1, gain: float = 2
     ) -> str:
-        """A convolution with a bias, as exporters leave it once batch normalisation is folded in."""
+        """Add a convolution with a bias, as exporters write it after folding batch normalisation."""
         fan_in = inputs // groups * size * size
         weight = self.normal(outputs, inputs // groups, size, size, deviation=math.sqrt(gain / fan_in))
         bias = self.normal(outputs, deviation=0.1)
@@ -60,7 +60,7 @@ class Graph:
         )
 
     def gemm(self, x: str, inputs: int, outputs: int) -> str:
-        """A fully connected layer, its weight's rows its outputs."""
+        """Add a fully connected layer; its weight has one row for each output."""
         weight = self.normal(outputs, inputs, deviation=math.sqrt(2 / inputs))
         return self.op("Gemm", x, weight, self.normal(outputs, deviation=0.1), transB=1)
 

@@ -8,7 +8,7 @@ from networks.graph import Graph
 
 
 def lstm(steps: int, size: int, layers: int = 1) -> onnx.ModelProto:
-    """LSTMs (Hochreiter and Schmidhuber 1997) of ``size`` cells, over inputs of as many numbers."""
+    """LSTMs (Hochreiter and Schmidhuber 1997) with ``size`` cells and inputs of ``size`` numbers."""
     graph = Graph("lstm")
     x = graph.input("x", (steps, 1, size))
     deviation = size**-0.5

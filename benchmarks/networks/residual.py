@@ -7,16 +7,16 @@ import onnx
 from networks.graph import Graph
 
 BRANCH_GAIN = 0.2
-"""What a residual branch adds is small beside what it is added to, lest the sums grow."""
+"""The scale of residual branches: small, so that the sums do not grow from block to block."""
 
 
 def resnet18() -> onnx.ModelProto:
-    """Two 3x3 convolutions a block."""
+    """Two 3x3 convolutions per block."""
     return _network("resnet18", (2, 2, 2, 2), bottleneck=False)
 
 
 def resnet50() -> onnx.ModelProto:
-    """1x1, 3x3 and 1x1 convolutions a block."""
+    """1x1, 3x3 and 1x1 convolutions per block."""
     return _network("resnet50", (3, 4, 6, 3), bottleneck=True)
 
 
@@ -50,7 +50,7 @@ def _bottleneck(graph: Graph, x: str, channels: int, width: int, stride: int) ->
 
 
 def _joined(graph: Graph, x: str, y: str, channels: int, outputs: int, stride: int) -> str:
-    """The sum of a branch and its input, which is projected where their shapes differ."""
+    """The sum of a branch and its input, which is projected if their shapes differ."""
     if stride > 1 or channels != outputs:
         x = graph.conv(x, channels, outputs, 1, stride, gain=1)
     return graph.op("Relu", graph.op("Add", y, x))

@@ -19,7 +19,7 @@ STAGES = (
 
 
 def mobilenet_v2() -> onnx.ModelProto:
-    """Width 1.0."""
+    """The network of width 1.0."""
     graph = Graph("mobilenet_v2")
     x = graph.input("x", (1, 3, 224, 224))
     x = _relu6(graph, graph.conv(x, 3, 32, 3, stride=2))

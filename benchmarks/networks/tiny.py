@@ -1,4 +1,4 @@
-"""Networks for microcontrollers: a reader of digits, and three of MLPerf Tiny (Banbury et al. 2021,
+"""Networks for microcontrollers: one that reads digits, and three of MLPerf Tiny (Banbury et al. 2021,
 arXiv:2106.07597)."""
 
 from __future__ import annotations

@@ -1,1 +1,1 @@
-"""What the benchmark of the search is made of."""
+"""The parts of the benchmark of searches (``search.py``)."""

@@ -1,4 +1,4 @@
-"""What a search has found, timed beside the machine's peak."""
+"""Time the results of searches against the machine's peak."""
 
 from __future__ import annotations
 
@@ -21,24 +21,24 @@ from tvmlite.runtime import timing
 from tvmlite.te.space import ConfigEntity, Task
 
 TURNS = 120
-"""Of a candidate and of the peak's loop."""
+"""The number of interleaved measurements of a candidate and of the peak's loop."""
 
 TURN = 1e-3
-"""Seconds of one, about."""
+"""The approximate seconds of one measurement."""
 
 UPPER = 0.75
-"""What share of the turns is no better than what counts. The clock rises and falls within milliseconds and
-takes both along, so a turn is held against the quicker of the peak's before and after it; and who shares the
-processor's core with us slows down what loads, and a loop of nothing but multiply-adds not."""
+"""The quantile of the shares that is used as the result. The clock changes within milliseconds and affects
+both, so a measurement is compared with the faster of the peak's before and after it. Programs that share the
+core slow down loads, but not a loop of only multiply-adds, so an upper quantile is used."""
 
 AGAIN = 5
-"""How often what seems to be the best is measured."""
+"""The number of measurements of a candidate that seems to be the best."""
 
 
 class Shares:
-    """Of candidates of a task how much of the peak of multiply-adds each reaches: both are run in turns, on
-    one thread, so that neither the clock nor what else the machine does counts. Each is measured once, and
-    ``kept`` by the machine that remembers."""
+    """The fraction of the peak of multiply-adds that candidates of a task reach. Candidate and peak run
+    interleaved on one thread, so that the clock and other programs have no influence. Each is measured once;
+    ``kept`` stores the results."""
 
     def __init__(self, task: Task, kept: Remembered) -> None:
         self.task, self.kept = task, kept
@@ -47,8 +47,8 @@ class Shares:
         self._builder = Builder(task)
 
     def best(self) -> float:
-        """The best of all that were asked for: the median of ``AGAIN`` times that it was measured. Of many
-        that are alike one seems the best by luck, and no longer when it is measured again."""
+        """The best share of all candidates so far: the median of ``AGAIN`` measurements. Among many similar
+        ones, one seems the best by luck, but not when it is measured again."""
         again: set[str] = set()
         while (name := max(self.known, key=self.known.__getitem__)) not in again:
             again.add(name)
@@ -57,14 +57,15 @@ class Shares:
         return self.known[name]
 
     def of_end(self, search: Progress) -> float:
-        """The best share among the candidates that ``search`` found best, which it would compare last."""
+        """The best share among the best candidates of ``search``, which it would compare at the end."""
         return max(self(record.config) for record in search.leaders)
 
     def curve(self, records: Sequence[Record]) -> list[float]:
-        """After each of the ``records`` of a search the share of the one that was told to be the best so far;
-        0 as long as there is none.
+        """For each of the ``records`` of a search, the share of the best candidate so far by the search's own
+        times; 0 while there is none.
 
-        What a search was told favours those that luck did: of many that are alike one seems the quickest.
+        The share is measured again, because those times favour lucky candidates: among many similar ones, one
+        seems the fastest.
         """
         found: list[float] = []
         best: Record | None = None
@@ -82,7 +83,7 @@ class Shares:
         return self.known[name]
 
     def _kept(self, name: str, turn: int) -> float:
-        """The share of a configuration as it was measured in that ``turn`` first, of the same code."""
+        """The share of a configuration, as first measured for its code with this number ``turn``."""
         config = self._configs[name]
         candidate = self._builder.built(config)
         assert isinstance(candidate, Candidate)  # a search has measured it
@@ -95,7 +96,7 @@ class Shares:
         shapes: list[tuple[Any, ...]] = [p.shape for p in function.signature.arrays]
         arrays = as_in_a_model([generator.uniform(-1, 1, shape).astype(np.float32) for shape in shapes])
 
-        def seconds(**options: int) -> timing.Timing:  # as searches are told: without the checks of a call
+        def seconds(**options: int) -> timing.Timing:  # as in searches: without the checks of a call
             return function.time(*arrays, clock=time.process_time, **options)
 
         peak, number = peaks.multiply_add("float32"), max(1, round(TURN / seconds(repeat=3).median))

@@ -1,4 +1,4 @@
-"""Fused groups as models have them, to be measured for the cost model: their rules are the package's own."""
+"""Fused groups like those of models, to be measured for the cost model, with the package's own templates."""
 
 from __future__ import annotations
 
@@ -33,16 +33,16 @@ PRODUCTS = ((128, 768, 768), (64, 384, 1536), (1, 512, 512), (32, 1024, 256))
 
 
 MOST_FLOP = 6e8
-"""Of a kernel that is measured: the answer it is held against is computed by plain loops."""
+"""The most operations of a kernel that is measured, because its reference is computed by plain loops."""
 
 OF_TEMPLATE = {"conv2d": 40, "injective": 18, "pool": 10}
 OF_OTHERS = 6
-"""So many groups of the zoo's models are measured of a template, from the least work to the most."""
+"""The number of groups of the zoo's models that are measured for each template."""
 
 
 def groups(target: Target) -> list[Task]:
-    """A task of each: convolutions and products with a bias and relu, softmax, products in a batch; odd
-    computations; and such groups as the models have that come with the onnx package."""
+    """Tasks for convolutions and products with a bias and relu, softmax, batched products, unusual
+    computations (``odd``), and groups of the models in the onnx package."""
     texts = [_convolution(*shape) for shape in CONVOLUTIONS]
     texts += [_product(*shape) for shape in PRODUCTS]
     texts += [_softmax(256, 1024), _softmax(1536, 128), _batch(12, 128, 64, 128), _batch(8, 64, 128, 64)]
@@ -57,7 +57,7 @@ def _groups_of(target: Target, modules: Iterable[Module]) -> Iterator[Function]:
 
 
 def _tasks(target: Target, wanted: Iterable[Function]) -> dict[str, Task]:
-    """The tasks of groups that can be scheduled in several ways, each once, by key."""
+    """The distinct tasks of groups that can be scheduled in several ways, by key."""
     found: dict[str, Task] = {}
     for group in {tasks.task_text(one): one for one in wanted}.values():
         if not tasks.why_no_task(group):
@@ -68,7 +68,7 @@ def _tasks(target: Target, wanted: Iterable[Function]) -> dict[str, Task]:
 
 
 def _spread(found: dict[str, Task]) -> dict[str, Task]:
-    """Some of each template, from the least work to the most."""
+    """Select some tasks of each template, from the least work to the most."""
     of_template: dict[str, list[str]] = {}
     for key, task in found.items():
         of_template.setdefault(anchor(tasks.group_of(task.args[0])).schedule, []).append(key)

@@ -1,6 +1,6 @@
-"""Computations of kinds and sizes that templates have few knobs or no thought for, to be measured for the
-cost model of gains: transpositions, borders, windows, reductions along any axis, odd products, convolutions
-of few or odd channels and of groups. Their sizes are drawn."""
+"""Computations of kinds and sizes for which templates have few knobs, to be measured for the cost model of
+gains: transpositions, borders, windows, reductions along any axis, products of odd sizes, convolutions with
+few or odd channels and with groups. The sizes are random."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ from collections.abc import Callable
 import numpy as np
 
 OF_FAMILY = 8
-"""Computations of each family."""
+"""The number of computations of each family."""
 
 Drawn = tuple[list[tuple[int, ...]], str]
-"""The shapes of p0, p1, ..., and what is computed of them."""
+"""The shapes of p0, p1, ..., and the expression that is computed from them."""
 
 
 class _Dice:
-    """Draws sizes, of a seed of its own for each computation."""
+    """Draws random sizes, with a separate seed for each computation."""
 
     def __init__(self, *seed: int) -> None:
         self.generator = np.random.default_rng(seed)
 
     def size(self, least: int, most: int) -> int:
-        """A number between, small ones as likely as large ones; half are multiples of 8, if they can be."""
+        """A number from ``least`` to ``most``, log-uniform; half of them are multiples of 8, if possible."""
         drawn = round(float(np.exp(self.generator.uniform(np.log(least), np.log(most)))))
         if least >= 8 and self.generator.random() < 0.5:
             drawn = drawn // 8 * 8
@@ -33,7 +33,7 @@ class _Dice:
         return values[int(self.generator.integers(len(values)))]
 
     def order(self, count: int) -> list[int]:
-        """``range(count)`` in another order."""
+        """``range(count)`` in a random order."""
         while (found := self.generator.permutation(count).tolist()) == list(range(count)):
             pass
         return found

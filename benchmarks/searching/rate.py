@@ -1,4 +1,4 @@
-"""How many trials a minute a search makes of the convolutions of models, and where the time goes."""
+"""Measure the trials per minute of searches for the convolutions of models, and where the time is spent."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ ANCHORS = ("conv2d", "conv1d", "conv3d")
 
 @dataclass(frozen=True)
 class Rate:
-    """``trials`` in ``seconds`` of wall time; the processor time of the search, and of what measures."""
+    """``trials`` in ``seconds`` of wall time, and the processor times of the search and of measuring."""
 
     trials: int
     seconds: float
@@ -31,7 +31,7 @@ class Rate:
 
     @staticmethod
     def sum_of(rates: Sequence[Rate]) -> Rate:
-        """All one after another."""
+        """The sum of ``rates``."""
         return Rate(
             sum(r.trials for r in rates),
             sum(r.seconds for r in rates),
@@ -48,7 +48,7 @@ class Rate:
 
 
 def convolutions(model: str) -> Iterator[Task]:
-    """The different convolutions among the kernels of ``model``, fused with what stands around them."""
+    """The distinct convolutions among the kernels of ``model``, with the operators fused with them."""
     target = Target.parse("native")
     seen: set[str] = set()
     for kernel in tvmlite.compile(from_onnx(networks.model(model)), target).kernels:
@@ -61,8 +61,8 @@ def convolutions(model: str) -> Iterator[Task]:
 
 
 def rate(task: Task, trials: int) -> Rate:
-    """Search ``task`` from nothing on one thread: how long it took from the first look at the space to the
-    last trial."""
+    """Search ``task`` on one thread without prior knowledge, and time it including the creation of the
+    space."""
     before, started = _used(), time.monotonic()
     with autotune.LocalRunner() as runner:
         done = engine.run(autotune.XGBTuner(task), runner, trials).trials
@@ -72,6 +72,6 @@ def rate(task: Task, trials: int) -> Rate:
 
 
 def _used() -> tuple[float, float]:
-    """Seconds of processor time of this process, and of those it has waited for."""
+    """Seconds of processor time of this process, and of its finished child processes."""
     here, there = (resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
     return here.ru_utime + here.ru_stime, there.ru_utime + there.ru_stime

@@ -1,4 +1,4 @@
-"""A machine that remembers: a candidate that was measured once is never measured again."""
+"""A runner with a memory: a candidate that was measured once is never measured again."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from tvmlite.machine.target import Target
 
 YARDSTICK = "yardstick"
 SHARE = "share"
-"""Such lines are no outcomes."""
+"""The key of lines that hold a share, not an outcome."""
 
 
 class Remembered:
-    """A runner before ``machine`` that keeps what came of each candidate in the file at ``path``.
+    """A runner that wraps ``machine`` and stores the outcome of each candidate in the file at ``path``.
 
-    So every search is told the same time of the same code, whichever comes first, and a search can be
-    repeated in seconds. A candidate is known by its LLVM IR. The yardsticks of ``machine`` are kept as well:
-    what is measured in the next run is timed beside what that of this run was.
+    So every search gets the same time for the same code, and a search can be repeated in seconds. A candidate
+    is identified by its LLVM IR. The yardsticks of ``machine`` are stored as well, so that the measurements
+    of later runs are compared with the same yardsticks.
     """
 
     def __init__(self, path: Path, machine: Steady) -> None:
@@ -62,7 +62,7 @@ class Remembered:
         return [self.measure(task, candidate) for candidate in candidates]
 
     def share(self, candidate: Candidate, turn: int, measured: Callable[[], float]) -> float:
-        """What was ``measured`` of the candidate when its share was asked for in that ``turn`` first."""
+        """The share of the candidate, ``measured`` when it is first requested with this number ``turn``."""
         key = f"{_key(candidate)} {turn}"
         if key not in self.shares:
             self.shares[key] = measured()

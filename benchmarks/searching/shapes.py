@@ -1,4 +1,4 @@
-"""The tasks of the benchmark, and those a cost model is trained on: other shapes of the same operators."""
+"""The tasks of the benchmark, and those for training a cost model: other shapes of the same operators."""
 
 from __future__ import annotations
 

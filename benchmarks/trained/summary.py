@@ -1,4 +1,4 @@
-"""What the records of models come to: rows of the table, and the summary."""
+"""Evaluates the records of models: rows of the table, and the summary."""
 
 from __future__ import annotations
 
@@ -14,22 +14,23 @@ SLOWER = 0.9
 """A model whose speed is less than this of the best peer's is counted as slower."""
 
 COLD_BAR, COLD_BAR_ALL = 5.0, 20.0
-"""Seconds of a cold compilation: for nine models in ten, and for all."""
+"""Limits of the seconds of a cold compilation: for nine models in ten, and for all."""
 
 LOADED_BAR = 1.05
-"""The most that the exported library may take of the time in the process that compiled it."""
+"""The limit of the exported library's time, relative to that in the process that compiled it."""
 
 UNSTEADY = 2.0
-"""A model that is off by at most this many times what ONNX Runtime's answer moves by where its inputs move by
-1e-5, its weights by 1e-6, or its own optimizations are off: neither right nor wrong can be told."""
+"""A model is "unsteady", neither right nor wrong, if its error is at most this factor times the change of
+ONNX Runtime's own result when its inputs change by 1e-5, its weights by 1e-6, or its optimizations are
+switched off."""
 
 PEERS = ("onnxruntime", "openvino")
 
 
 def check_record(name: str, events: Sequence[Record], tolerance: tuple[float, float]) -> dict[str, Any]:
-    """The verdict on a model, of the events of its witness and its check.
+    """The record of a model's check, from the events of its reference run and its check.
 
-    ``tolerance``: of a model in floats, and of one that is quantized.
+    ``tolerance``: for float models, and for quantized ones.
     """
     named = {one["event"]: one for one in events}
     made: dict[str, Any] = {"kind": "check", "model": name}
@@ -65,12 +66,12 @@ def check_record(name: str, events: Sequence[Record], tolerance: tuple[float, fl
 
 
 def time_records(name: str, threads: int, events: Sequence[Record]) -> list[dict[str, Any]]:
-    """A record of each size that was timed, or of why none was."""
+    """A record for each size that was timed, or one with the reason why none was."""
     head = {"kind": "time", "model": name, "threads": threads}
     timed = [one for one in events if one["event"] == "timed"]
     left_out = {
         one["name"]: one["why"] for one in events if one["event"] == "peer"
-    }  # of any size: a peer that is wrong at one is named for all
+    }  # for any size: a peer that is wrong at one size is named for all
     ended = next((one["why"] for one in events if one["event"] in ("ended", "refused", "failed")), "")
     if ended or not timed:
         return [head | {"why": ended or "nothing was timed"}]
@@ -79,20 +80,20 @@ def time_records(name: str, threads: int, events: Sequence[Record]) -> list[dict
 
 
 def speed(record: Record, of: str = "median") -> float:
-    """How many times as fast as the best peer ours is, by the ``median`` or the ``least`` of all turns; NaN
-    where no peer was right."""
+    """The speed relative to the best peer, by the ``median`` or the ``least`` time; NaN if no peer was
+    right."""
     times = record[of]
     return min((times[name] for name in PEERS if name in times), default=math.nan) / times["tvmlite"]
 
 
 def loaded_ratio(record: Record) -> float:
-    """What the exported library takes of the time in the process that compiled it; by the least of all turns,
-    which another program's load moves the least."""
+    """The exported library's time relative to that in the process that compiled it, by the least times, which
+    other programs affect least."""
     return record["least"]["loaded"] / record["least"]["tvmlite"]
 
 
 def check_row(record: Record) -> str:
-    """A row of the table of answers."""
+    """A row of the table of checks."""
     cold = f"{record['seconds']:6.1f} s  {record['peak_gb']:5.2f} GB" if "seconds" in record else f"{'-':>18}"
     off = f"{record['gap']:8.1e}" if "gap" in record else f"{'-':>8}"
     said = "" if record["verdict"] == "right" else f"  {_one_line(record['why'])}"
@@ -116,7 +117,7 @@ def time_row(record: Record) -> str:
 
 
 def summary(records: Iterable[Record]) -> str:
-    """What a run comes to, in lines."""
+    """The summary of a run, as lines of text."""
     records = list(records)
     return "\n".join([*_answers([one for one in records if one["kind"] == "check"]), *_times(records)])
 
@@ -169,7 +170,7 @@ def _times(records: Sequence[Record]) -> list[str]:
 
 
 def geometric_mean(values: Sequence[float]) -> float:
-    """The root of the product; NaN of none."""
+    """The geometric mean; NaN if there are no values."""
     return math.exp(sum(map(math.log, values)) / len(values)) if values else math.nan
 
 

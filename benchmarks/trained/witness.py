@@ -1,4 +1,4 @@
-"""What ONNX Runtime answers, and how far its own answer moves: what it cannot hold, nobody is held to."""
+"""The reference results of ONNX Runtime, and their sensitivity: no model must be more exact than that."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from trained.answers import TOLERANCE, Arrays, as_array, gap, save
 from trained.events import first_line, say
 
 NUDGE, WEIGHT_NUDGE = 1e-5, 1e-6
-"""How far inputs and weights are moved, relative to themselves, to see how far the witness moves."""
+"""The relative changes of inputs and weights with which the sensitivity of the reference is measured."""
 
 
 def witness(job: Mapping[str, Any]) -> None:
-    """Make inputs, and write them and ONNX Runtime's answers to the files ``inputs`` and ``answers``."""
+    """Create inputs, and write them and ONNX Runtime's results to the files ``inputs`` and ``answers``."""
     import onnx
 
     from trained.inputs import made_inputs
@@ -31,7 +31,7 @@ def witness(job: Mapping[str, Any]) -> None:
         answers = _answers(session, sets)
         again = _answers(session, sets)
         others = _other_answers(job["path"], model, session, sets)
-    except Exception as error:  # whatever ONNX Runtime ends in, it is its word on this model
+    except Exception as error:  # any exception means that ONNX Runtime refuses this model
         say(job, "refused by ONNX Runtime", why=first_line(error))
         return
     if any(gap(a, b) > TOLERANCE for a, b in zip(answers, again, strict=True)):
@@ -45,13 +45,13 @@ def witness(job: Mapping[str, Any]) -> None:
 
 
 def _answers(session: Any, sets: Arrays) -> Arrays:
-    """What ``session`` answers to each set, by name."""
+    """The results of ``session`` for each set, by name."""
     names = [one.name for one in session.get_outputs()]
     return [dict(zip(names, map(as_array, session.run(None, one)), strict=True)) for one in sets]
 
 
 def _other_answers(path: str, model: Any, session: Any, sets: Arrays) -> list[Arrays]:
-    """Its answers to nudged inputs, without its optimizations, and with nudged weights."""
+    """The results with changed inputs, without optimizations, and with changed weights."""
     from tvmlite.commands.peers.runtimes import onnxruntime_session
 
     made = [_answers(session, [nudged(one) for one in sets]), _answers(_unoptimized(path), sets)]
@@ -62,7 +62,7 @@ def _other_answers(path: str, model: Any, session: Any, sets: Arrays) -> list[Ar
 
 
 def nudge_weights(model: Any) -> None:
-    """Move the floats of ``model`` by about ``WEIGHT_NUDGE`` of themselves, except where all are whole."""
+    """Change the floats of ``model`` by about ``WEIGHT_NUDGE`` of their values, except whole numbers."""
     from onnx import numpy_helper
 
     for one in model.graph.initializer:
@@ -71,7 +71,7 @@ def nudge_weights(model: Any) -> None:
 
 
 def _unoptimized(path: str) -> Any:
-    """ONNX Runtime's session that computes node by node."""
+    """A session of ONNX Runtime without optimizations, which computes node by node."""
     import onnxruntime
 
     settings = onnxruntime.SessionOptions()
@@ -82,12 +82,12 @@ def _unoptimized(path: str) -> Any:
 
 
 def nudged(inputs: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-    """``inputs`` with their floats moved by about ``NUDGE`` of themselves, except where all are whole."""
+    """``inputs`` with floats changed by about ``NUDGE`` of their values, except arrays of whole numbers."""
     return {name: _moved(one, NUDGE) for name, one in inputs.items()}
 
 
 def _moved(array: np.ndarray, nudge: float) -> np.ndarray:
-    """``array`` times nearly one; itself if all are whole numbers, which may be ids or sizes."""
+    """``array`` times nearly one; unchanged if all are whole numbers, which may be ids or sizes."""
     if array.dtype not in (np.float32, np.float64) or not (array != np.rint(array)).any():
         return array
     moved = array * (1 + nudge * np.random.default_rng(1).standard_normal(array.shape))

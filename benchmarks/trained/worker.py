@@ -1,11 +1,12 @@
-"""What is done with one model in a process of its own, so that a crash or a hang is a row and not the end.
+"""The stages for one model, each in its own process, so that a crash or a hang does not end the benchmark.
 
     python -m trained.worker STAGE JOB.json
 
-The stages are ``witness`` (what ONNX Runtime answers), ``check`` (a cold compilation, its answers beside
-those, and the exported library), ``peer`` (whether OpenVINO survives the model), ``time`` (the runtimes in
-turns) and ``loaded`` (turns of the exported library in a process that only loads it). A stage appends its
-events to the job's file ``events``, a line of JSON each.
+The stages are ``witness`` (the reference results of ONNX Runtime), ``check`` (a cold compilation, the
+comparison of its results with these, and the export of the library), ``peer`` (whether OpenVINO can run the
+model without crashing), ``time`` (interleaved runs of the runtimes) and ``loaded`` (runs of the exported
+library in a process that only loads it). A stage appends its events to the job's file ``events``, one line of
+JSON each.
 """
 
 from __future__ import annotations
@@ -28,16 +29,16 @@ from trained.events import first_line, say
 from trained.witness import witness
 
 PAUSE = 0.2
-"""Seconds between runtimes: the threads of some spin on after a run."""
+"""Seconds between runtimes: the threads of some spin after a run."""
 
 TURN = 0.1
-"""Seconds a turn takes, at least."""
+"""The least duration of a measurement, in seconds."""
 
 CLOCKS: dict[str, Callable[[], float]] = {"wall": time.perf_counter, "cpu": time.process_time}
 
 
 def main() -> None:
-    """Carry one stage out."""
+    """Run one stage."""
     stage, path = sys.argv[1:]
     job = json.loads(Path(path).read_text())
     limit = int(job["memory"] * 2**30)
@@ -55,7 +56,7 @@ def check(job: Mapping[str, Any]) -> None:
     try:
         lib = compile(from_onnx(job["path"], told_shapes(job)))
         seconds = time.perf_counter() - start
-        # VmHWM is of this program alone; getrusage would begin with the process it was forked from.
+        # VmHWM is of this program alone; getrusage would include the process from which it was forked.
         peak = re.search(r"VmHWM:\s+(\d+) kB", Path("/proc/self/status").read_text())
         assert peak
         processor = time.process_time()
@@ -79,7 +80,7 @@ def check(job: Mapping[str, Any]) -> None:
 
 
 def _compare(job: Mapping[str, Any], lib: Any) -> None:
-    """Say how far off each size's answers are, for one thread and two."""
+    """Report the errors of the results at each size, for one thread and two."""
     from tvmlite import runtime
 
     for threads in (1, 2):
@@ -97,7 +98,7 @@ def _compare(job: Mapping[str, Any], lib: Any) -> None:
 
 
 def peer(job: Mapping[str, Any]) -> None:
-    """Run OpenVINO once at every size: of some models it dies, which is not to end the timing of ours."""
+    """Run OpenVINO once at every size: a crash of it must not end the timing of tvmlite."""
     import runtimes
 
     try:
@@ -109,7 +110,7 @@ def peer(job: Mapping[str, Any]) -> None:
 
 
 def in_turns(job: Mapping[str, Any]) -> None:
-    """Time ours, the peers, and the exported library in a process that only loads it, at every size."""
+    """Time tvmlite, the peers, and the exported library in a process that only loads it, at every size."""
     os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[: job["threads"]])
     import runtimes
 
@@ -150,7 +151,7 @@ def in_turns(job: Mapping[str, Any]) -> None:
 def _right_peers(
     job: Mapping[str, Any], runs: Mapping[str, Any], want: list[np.ndarray], tolerance: float, size: int
 ) -> Iterator[tuple[str, Callable[[], object]]]:
-    """The peers that answer as ONNX Runtime did: what is wrong is no measure of speed."""
+    """The peers whose results agree with the reference: a wrong result is not used as a measure of speed."""
     from tvmlite.model.example_inputs import relative_gap
 
     for name, run in runs.items():
@@ -167,12 +168,12 @@ def _right_peers(
 
 
 def _loose_gap(made: np.ndarray, want: np.ndarray, relative_gap: Callable[..., float]) -> float:
-    """As ``relative_gap``, whatever the dtype: OpenVINO may choose another for integers."""
+    """``relative_gap`` for any dtypes: OpenVINO may choose another one for integers."""
     return relative_gap(made.astype(want.dtype).reshape(want.shape), want)
 
 
 def _turn_of(child: subprocess.Popen[str], size: int) -> list[float]:
-    """A turn of the process that only loads."""
+    """A measurement by the process that only loads the library."""
     assert child.stdin
     assert child.stdout
     child.stdin.write(f"{size}\n")
@@ -184,7 +185,7 @@ def _turn_of(child: subprocess.Popen[str], size: int) -> list[float]:
 
 
 def loaded(job: Mapping[str, Any]) -> None:
-    """For each size asked for on the standard input, the seconds of a turn of the exported library."""
+    """For each size read from standard input, print the seconds of a measurement of the exported library."""
     from tvmlite import runtime
 
     lib = runtime.load(job["library"])
@@ -196,12 +197,12 @@ def loaded(job: Mapping[str, Any]) -> None:
 
 
 def told_shapes(job: Mapping[str, Any]) -> dict[str, tuple[int | str, ...]] | None:
-    """The shapes to compile for, where the list gives any."""
+    """The shapes to compile for, if the list of packages gives any."""
     return {name: tuple(shape) for name, shape in job["hint"]["shapes"].items()} or None
 
 
 def turn(run: Callable[[], object], clock: str) -> list[float]:
-    """Seconds of each call, by ``clock``, for at least ``TURN``, after one to warm up."""
+    """The seconds of each call, by ``clock``, for at least ``TURN`` seconds, after one call that warms up."""
     now = CLOCKS[clock]
     run()
     seconds: list[float] = []

@@ -1,11 +1,11 @@
-/* From a canvas to what the network takes, and from what it gives to text. */
+/* Converts a canvas to the input of the network, and its output to text. */
 
-const INK = 128; /* darker than this is written on */
+const INK = 128; /* pixels darker than this count as written */
 const MARGIN = 6;
 const STEP = 32; /* widths are multiples of this */
 
-/** The written part of the canvas, as high as the network's images are, in three planes from -1 to 1; null if nothing
- * is written. How wide an image is, is open: the same compiled network reads short lines and long ones. */
+/** The written part of the canvas, scaled to the height of the network's input, in three planes from -1 to 1; null if
+ * nothing is written. The width of the image may vary: the same compiled network reads short and long lines. */
 export function prepare(canvas, drawing, [, planes, height]) {
   const box = written(drawing.getImageData(0, 0, canvas.width, canvas.height));
   if (box === null) {
@@ -51,8 +51,8 @@ function written({ data, width, height }) {
   return { x, y, width: Math.min(width, right + MARGIN) - x, height: Math.min(height, bottom + MARGIN) - y };
 }
 
-/** The text of scores [1, steps, classes]: the likeliest class of each step, where a class that is repeated counts
- * once and class 0 is no character. `confidence` is the mean of their scores. */
+/** The text for scores [1, steps, classes]: the most likely class of each step, where a repeated class counts only
+ * once, and class 0 means no character. `confidence` is the mean score of the characters. */
 export function decode({ data, shape: [, steps, classes] }, characters) {
   let [text, before, sum, count] = ["", 0, 0, 0];
   for (let step = 0; step < steps; step++) {

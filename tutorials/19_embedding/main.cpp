@@ -7,7 +7,7 @@
 
 #include "net.h"
 
-// The model with scratch memory of its own: one for each thread that calls it.
+// The model with its own scratch memory: each thread that calls it needs one.
 class Net {
     std::unique_ptr<void, decltype(&std::free)> workspace{std::aligned_alloc(64, 1 << 16), &std::free};
 

@@ -1,8 +1,8 @@
-// A sketch for a microcontroller, with net.c of target="c -system=none" beside it: no heap, one arena.
+// A sketch for a microcontroller, to compile with net.c of target="c -system=none": no heap, one arena.
 #include "net.h"
 
-float readSensor(int channel);        // the board's
-void report(int index, float value);  // the board's
+float readSensor(int channel);        // provided by the board
+void report(int index, float value);  // provided by the board
 
 static float x[3 * 8], y[3 * 4];
 

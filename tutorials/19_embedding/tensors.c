@@ -1,6 +1,6 @@
 /* cc -std=c99 -O2 tensors.c net.so -Wl,-rpath,'$ORIGIN' -o tensors
  *
- * The model on DLPack's arrays: each is checked, and what is wrong is said in words. */
+ * Calls the model with DLPack's arrays: each array is checked, and an error has a message. */
 #include <stdio.h>
 
 #include "net.h"

@@ -1,6 +1,6 @@
 // c++ -std=c++17 -O2 tensors.cpp net.so -Wl,-rpath,'$ORIGIN' -lpthread -o tensors
 //
-// The model on DLPack's arrays, from several threads, each with scratch memory that it brings itself.
+// Calls the model with DLPack's arrays from several threads, each of which provides its own scratch memory.
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -11,7 +11,7 @@
 
 #include "net.h"
 
-// A dense array of floats, its shape, and the view of both that DLPack defines.
+// A dense array of floats with its shape; tensor() returns the view of both that DLPack defines.
 struct Array {
     std::vector<std::int64_t> shape;
     std::vector<float> data;
@@ -45,7 +45,7 @@ public:
         const DLTensor *inputs[] = {&input};
         DLTensor *outputs[] = {&output};
         std::int32_t code = net_run_tensors_in(inputs, 1, outputs, 1, workspace, &bytes);
-        if (code == TVMLITE_TOO_SMALL) {  // bytes is now what is needed
+        if (code == TVMLITE_TOO_SMALL) {  // bytes is now the required size
             std::free(workspace);
             bytes = (bytes + 63) / 64 * 64;
             workspace = std::aligned_alloc(64, static_cast<std::size_t>(bytes));
