@@ -115,7 +115,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("models", nargs="*", choices=[*networks.names(), []], help="default: all of them")
     parser.add_argument("--list", action="store_true", help="print the models' names")
     parser.add_argument("--threads", type=int, nargs="+", default=[1], help="default: 1")
-    parser.add_argument("--rounds", type=int, default=10, help="turns of each runtime (default: 10)")
+    parser.add_argument("--rounds", type=int, default=10, help="rounds of interleaved runs (default: 10)")
     parser.add_argument("--opt-level", type=int, choices=range(4), default=3, help="0 to 3 (default: 3)")
     parser.add_argument("--error-bound", type=float, default=0.0, help="see tvmlite.compile (default: 0)")
     parser.add_argument(

@@ -92,7 +92,7 @@ def _options() -> argparse.Namespace:
     )
     parser.add_argument("models", nargs="*", choices=[*networks.names(), []], help=f"default: {MODELS}")
     parser.add_argument("--threads", type=int, nargs="+", default=[1], help="default: 1")
-    parser.add_argument("--rounds", type=int, default=10, help="turns of each runtime (default: 10)")
+    parser.add_argument("--rounds", type=int, default=10, help="rounds of interleaved runs (default: 10)")
     parser.add_argument("--kernels", action="store_true", help="single operators, on one thread")
     return parser.parse_args()
 

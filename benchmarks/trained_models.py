@@ -62,7 +62,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("names", nargs="*", help="parts or patterns of PACKAGE:MODEL (default: all)")
     parser.add_argument("--list", action="store_true", help="print the models and their files")
     parser.add_argument("--threads", type=int, nargs="+", default=[1], help="default: 1")
-    parser.add_argument("--rounds", type=int, default=5, help="turns of each runtime (default: 5)")
+    parser.add_argument("--rounds", type=int, default=5, help="rounds of interleaved runs (default: 5)")
     parser.add_argument(
         "--clock", choices=CLOCKS, default="wall", help="cpu: each process's own, for a busy machine"
     )

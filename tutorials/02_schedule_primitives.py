@@ -324,7 +324,7 @@ writes = {
     "cache_write: writes of C": sum(visit.buffer == "C" for visit in visits(cached)),
     "cache_write: of C.local": sum(visit.buffer == "C.local" for visit in visits(cached)),
 }
-bars(writes, "writes", "who is written how often", colours=[PLAIN, OURS, SECOND])
+bars(writes, "writes", "number of writes of each buffer", colours=[PLAIN, OURS, SECOND])
 
 # %%
 # cache_read

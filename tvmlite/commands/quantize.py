@@ -65,8 +65,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "--mode",
         choices=MODES,
         default="static",
-        help="8 bits with ranges from the data (static) or from each run (dynamic), weights only, or operands "
-        "of 16 bits (default: static)",
+        help="8 bits with ranges from the data (static) or from each run (dynamic), weights only, or "
+        "operands of 16 bits (default: static)",
     )
     parser.add_argument(
         "--bits", type=int, default=8, help="bits of a weight with --mode weight_only: 4 or 8 (default: 8)"

@@ -104,8 +104,8 @@ def read_sizes(
             error = wrong_shape(function, expected, shape)
             raise InputError(
                 f"{error.message}, where {wanted} is {sizes[wanted]} already",
-                hint=f"where the model calls two different extents {wanted}, give one another name as you "
-                "compile: from_onnx(model, shapes) or --input-shapes",
+                hint=f"if the model uses {wanted} for two different extents, rename one when compiling: "
+                "from_onnx(model, shapes) or --input-shapes",
             )
 
 

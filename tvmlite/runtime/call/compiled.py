@@ -220,7 +220,7 @@ class CompiledFunction(InProcess):
                 return
             needed = reported[0]
             if needed < 0:
-                raise InputError(f"{self.name}: these data need a workspace beyond any machine's memory")
+                raise InputError(f"{self.name}: these data need a workspace larger than any machine's memory")
             arguments.check_memory(self.name, [("workspace", needed)])
             scratch.grow(needed + needed // _HEADROOM, self.name)
 

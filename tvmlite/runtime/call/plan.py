@@ -72,7 +72,7 @@ class Planner:
             if a.is_output
         ]
         if workspace < 0:
-            raise InputError(f"{name}: the workspace would be beyond any machine's memory")
+            raise InputError(f"{name}: the workspace would be larger than any machine's memory")
         arguments.check_memory(name, [*wanted, ("workspace", workspace)])
         return Plan(shapes, workspace)
 
@@ -93,7 +93,7 @@ class Planner:
         """Raise InputError for scalars that are no extent of an input, and whose products could overflow."""
         if math.prod(max(abs(sizes[i]), 1) for i, _ in self._free) > _MOST_FREE:
             named = ", ".join(f"{name} = {sizes[i]}" for i, name in self._free)
-            raise InputError(f"{self.signature.name}: {named}: beyond any machine's memory")
+            raise InputError(f"{self.signature.name}: {named}: larger than any machine's memory")
 
 
 def _shape_text(shape: tuple[int, ...]) -> str:

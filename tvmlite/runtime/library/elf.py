@@ -47,7 +47,7 @@ def relocatable_object(
     architecture = Triple.parse(triple).architecture
     if not has_objects(triple):
         raise UnsupportedError(
-            f"target {triple or architecture!r} has no data objects; {', '.join(_MACHINES)} have"
+            f"target {triple or architecture!r} has no data objects; they are for {', '.join(_MACHINES)}"
         )
     machine, flags = _MACHINES[architecture]
     names, table = bytearray(b"\0"), bytearray(_SYMBOL.size)

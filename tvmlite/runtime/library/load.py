@@ -95,7 +95,7 @@ def _checked(file: Path, fields: Any) -> dict[str, Any]:
     """``fields`` if they are valid metadata; raises LibraryError, which names ``file``, if not."""
     try:
         if fields["abi"] != VERSION:
-            raise LibraryError(f"{file} has ABI version {fields['abi']}, this runtime speaks {VERSION}")
+            raise LibraryError(f"{file} has ABI version {fields['abi']}, this runtime supports {VERSION}")
         for key, kind in (("entry", str), ("target", str), ("features", list)):
             if not isinstance(fields[key], kind):
                 raise TypeError(f"{key} is {fields[key]!r}")

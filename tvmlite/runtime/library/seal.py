@@ -65,7 +65,7 @@ def read(library: Path) -> str:
                 raise LibraryError(f"{library} has format {lengths[0]}, this runtime reads {FORMAT}")
             if sum(lengths[1:]) + FOOTER.size != size:
                 raise LibraryError(
-                    f"{library} is damaged: {size} bytes, its end says {sum(lengths[1:]) + FOOTER.size}"
+                    f"{library} is damaged: {size} bytes, its footer says {sum(lengths[1:]) + FOOTER.size}"
                 )
             file.seek(0)
             if _digest(file, size - FOOTER.size, lengths) != digest:

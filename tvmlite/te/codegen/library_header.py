@@ -53,7 +53,9 @@ def declarations(signature: Signature, inputs: Sequence[str], outputs: Sequence[
         f"The extents of {found} come from the data: the shape is written, and the data is set to",
         "memory of the workspace, which holds until the thread's next call.",
     ]
-    more = ["If the data need more, a run says how much."] if signature.of_kind("dynamic_outputs") else []
+    more = (
+        ["If the data need more, the run reports how much."] if signature.of_kind("dynamic_outputs") else []
+    )
     return [
         _DLPACK,
         _CODES,
@@ -65,7 +67,7 @@ def declarations(signature: Signature, inputs: Sequence[str], outputs: Sequence[
                 f"outputs: {', '.join(outputs) or 'none'}",
                 "",
                 "Each is checked before anything runs. Returns TVMLITE_OK; or a negative code as above; or",
-                f"a positive one as of {name}, where the model refuses its data. {name}_last_error says what",
+                f"a positive one as of {name}, if the model rejects its data. {name}_last_error says what",
                 "is wrong. Scratch memory is the calling thread's own, and kept until it ends. Any number",
                 "of threads may call at once.",
                 *(found_lines if found else []),
@@ -75,8 +77,8 @@ def declarations(signature: Signature, inputs: Sequence[str], outputs: Sequence[
         _declared(
             [
                 "The same in the caller's scratch memory: *bytes from workspace on, which is a multiple of",
-                "64 (null if *bytes is 0). If it is too small, the code is TVMLITE_TOO_SMALL, and *bytes",
-                "what is needed.",
+                "64 (null if *bytes is 0). If it is too small, the code is TVMLITE_TOO_SMALL, and *bytes is",
+                "set to what is needed.",
             ],
             f"int32_t {name}_run_tensors_in({run},\n    void *workspace, int64_t *bytes);",
         ),
@@ -105,8 +107,8 @@ def declarations(signature: Signature, inputs: Sequence[str], outputs: Sequence[
         ),
         _declared(
             [
-                "How many threads the library's loops may use; 0: as many as the process has processors. To",
-                "set it waits for the calls of functions above that are under way.",
+                "How many threads the library's loops may use; 0: as many as the process has processors.",
+                "Setting it waits for running calls of the functions above.",
             ],
             f"void {name}_set_num_threads(int32_t threads);\nint32_t {name}_num_threads(void);",
         ),

@@ -59,14 +59,14 @@ def chunk_plans(
 
 def _alone(work: float) -> str:
     """The reason that one thread does all of ``work``, or "" if the work is too much for one."""
-    return f"{work:.0f} units of work are one thread's" if work <= MOST_ALONE else ""
+    return f"{work:.0f} units of work run on one thread" if work <= MOST_ALONE else ""
 
 
 def _too_small(work: float, threads: int) -> str:
     """The reason that ``work`` is too little for ``threads`` threads, or "" if it is enough."""
     if work >= threads * WORTH_A_THREAD:
         return ""
-    return f"{work:.0f} units of work are worth {max(1, int(work) // WORTH_A_THREAD)} of {threads} threads"
+    return f"{work:.0f} units of work justify {max(1, int(work) // WORTH_A_THREAD)} of {threads} threads"
 
 
 def _nests(statement: ir.Stmt) -> list[ir.Stmt]:

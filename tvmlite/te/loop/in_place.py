@@ -31,8 +31,8 @@ def in_place(function: ir.Function, position: int) -> ir.Function:
     assert isinstance(param, ir.Buffer)
     if not (_is_in_step(function.body, param, output) or _is_by_slices(function.body, param, output)):
         raise TensorExpressionError(
-            f"{function.name}: {output.name} cannot take the place of {param.name}, of which elements are "
-            f"read for other elements of {output.name}, or before it is complete"
+            f"{function.name}: {output.name} cannot overwrite {param.name}, whose elements are read for "
+            f"other elements of {output.name}, or before it is complete"
         )
 
     def rule(node: Node) -> Node:

@@ -97,7 +97,7 @@ class _Printer:
         if function.workspace is not None:
             self.line(1, f"# workspace: {self.expr(function.workspace)} bytes")
         if function.counts_runs:
-            self.line(1, "# counts its runs: kernels go forwards in one and backwards in the next")
+            self.line(1, "# counts its runs: loops of kernels alternate in direction")
         if function.dynamic_outputs is not None:
             found = [b for b in function.outputs if b not in function.params]
             types = ", ".join(f"{self.name(b)}: {self._array_type(b)}" for b in found)

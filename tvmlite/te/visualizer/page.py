@@ -233,8 +233,8 @@ def _detail(done: Replay, number: int) -> str:
     if state.refusal:
         where = "" if before is None else f" What follows is compared with step {before.number}."
         parts.append(
-            f'<p class="refusal"><b>Not legal as it stands:</b> {escape(state.refusal)}.'
-            f"<span> The next primitives may mend it.{where}</span></p>"
+            f'<p class="refusal"><b>Cannot be lowered yet:</b> {escape(state.refusal)}.'
+            f"<span> The next primitives may change that.{where}</span></p>"
         )
     else:
         parts += [_metrics(done, state, before), _views(state, before)]
@@ -308,7 +308,7 @@ def _change(state: State, before: State) -> tuple[str, str]:
     if 0.95 < ratio < 1.05:
         return "no change", f"from step {before.number}"
     apart = mine.interval[1] < other.interval[0] or mine.interval[0] > other.interval[1]
-    about, against = ("", "") if apart else ("≈ ", ", not sure")
+    about, against = ("", "") if apart else ("≈ ", ", not significant")
     kind, times = ("faster", ratio) if ratio > 1 else ("slower", 1 / ratio)
     return (
         f'<span class="{kind}">{about}{text.times(times)} {kind}</span>',
@@ -321,7 +321,7 @@ def _check(done: Replay, state: State) -> tuple[str, str]:
     halves = any("float16" in param for param in done.params)
     if state.difference <= (3e-2 if halves else 1e-3):
         exact = "to the bit" if state.difference == 0 else f"to {state.difference:.0e}"
-        return '<span class="faster">✓ right</span>', f"as the plain loops, {exact}"
+        return '<span class="faster">✓ same results</span>', f"as the plain loops, {exact}"
     return '<span class="slower">✗ differs</span>', f"from plain loops, by {state.difference:.0e}"
 
 

@@ -148,7 +148,7 @@ def _c_source(lowered: ir.Function, legal: ir.Function, target: Target) -> str:
     try:
         return c.generate([legal], target)
     except UnsupportedError as error:
-        return f"/* not to be had: {error.message} */\n"
+        return f"/* no C source: {error.message} */\n"
 
 
 def _described(function: ir.Function, values: Sequence[Any]) -> tuple[str, ...]:

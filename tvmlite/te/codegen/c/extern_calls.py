@@ -32,11 +32,9 @@ def call(names: Declares, node: e.Foreign, args: Sequence[str]) -> str:
     types = [_type(node, a) for a in node.args]
     if node.kind == "packed":
         name = symbol_of(node)
-        comment = "/* To be set before the first call; gives 0, or another number if it failed. */"
+        comment = "/* To be set before the first call; returns 0, or another number if it failed. */"
         if gives_value(node):
-            comment = (
-                "/* To be set before the first call; gives its last argument, or another value for it. */"
-            )
+            comment = "/* To be set before the first call; returns its last argument, or a replacement. */"
         names.declare(f"{comment}\n{_type(node, node)} (*{name})({', '.join(types) or 'void'});")
         return f"{name}({', '.join(args)})"
     if node.name in C_FUNCTIONS:

@@ -224,7 +224,7 @@ def meaning(parameter: Parameter, signature: Signature) -> str:
                 "needed, and for every array that is found there the byte where it begins, and its extents"
             )
         case "capacity":
-            return "the bytes of the workspace: if too few, dynamic_outputs[0] says how many to bring"
+            return "the bytes of the workspace: if too few, dynamic_outputs[0] says how many are needed"
         case "threads":
             return "the number of threads the workspace is for: at least tvmlite_get_num_threads()"
         case "profile":

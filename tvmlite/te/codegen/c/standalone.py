@@ -124,7 +124,7 @@ def header(signature: Signature, alignment: int, threads: int = 1) -> str:
     parts = [
         f"#ifndef {guard}\n#define {guard}\n\n#include <stdint.h>",
         '#ifdef __cplusplus\nextern "C" {\n#endif',
-        comment(["The bytes of the arena, and of what its address is a multiple."])
+        comment(["The arena's size and alignment in bytes."])
         + f"\n#define {upper}_ARENA_BYTES {size}\n#define {upper}_ARENA_ALIGNMENT {alignment}",
     ]
     if signature.constants:
@@ -200,7 +200,7 @@ def _with_own_arena(signature: Signature, alignment: int, threads: int = 1) -> s
     given = [(kind, name) for kind, name in passed if name not in (arena, PARALLEL)]
     about = comment(
         [
-            f"As {signature.name}, with a static arena of who includes this file: for one call at a time"
+            f"As {signature.name}, with a static arena of the including file: for one call at a time"
             f"{', on one thread' if threads > 1 else ''}.",
         ]
     )
