@@ -116,8 +116,8 @@ def _kept_of(symbol: str) -> Callable[..., e.Expr]:
 
 
 def rounding(name: str) -> Callable[..., e.Expr]:
-    """``te``'s rounding function ``name``, folded for float32 and float64 constants; a bool is returned as
-    it is."""
+    """``te``'s rounding function ``name``, folded for float32 and float64 constants. Ints and bools are
+    returned unchanged."""
     ours = getattr(te, name)
 
     def apply(x: Any, span: Any = None) -> e.Expr:

@@ -28,7 +28,7 @@ def sparse_dense(
 
 
 def sparse_transpose(sparse_data: Tensor, sparse_indices: Tensor, sparse_indptr: Tensor) -> list[Tensor]:
-    """Return the data, indices and row pointers of the transpose of a CSR matrix."""
+    """Return the data, indices and row pointers of the transpose of a square CSR matrix."""
     return operate(
         "nn.sparse_transpose", relay.nn.sparse_transpose, sparse_data, sparse_indices, sparse_indptr
     )
