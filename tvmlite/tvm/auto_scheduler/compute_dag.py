@@ -77,8 +77,7 @@ class ComputeDAG:
         )
 
     def workload_key(self) -> str:
-        """Return a key of this computation: a digest of its operations as text, without their source
-        positions."""
+        """Return a key of this computation: a digest of its operations, without source positions."""
         return json.dumps([f"dag {hashlib.sha256(str(self).encode()).hexdigest()[:32]}"])
 
     def __str__(self) -> str:

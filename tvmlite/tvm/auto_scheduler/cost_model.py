@@ -17,7 +17,7 @@ from tvmlite.tvm.absent import missing, refusing
 
 
 class RandomModel:
-    """No cost model: schedules are chosen at random. ``tuner`` is the name of this search in
+    """No cost model: schedules are chosen at random. ``tuner`` is the search's name in
     ``tvmlite.autotune``."""
 
     tuner = "random"
@@ -46,8 +46,7 @@ class XGBModel:
         self._model: LoopModel | None = None
 
     def update_from_file(self, file_name: Any, n_lines: int | None = None) -> None:
-        """Let a search learn from all records in the existing file ``file_name``; ``n_lines`` has no
-        effect."""
+        """Let a search learn from all records in the file ``file_name``; ``n_lines`` has no effect."""
         path = arguments.path("update_from_file: file_name", file_name, InputError)
         if not path.is_file():
             raise InputError(f"update_from_file: there is no file {str(path)!r}")

@@ -31,8 +31,7 @@ class RecordReader:
     def read_lines(
         self, max_lines: int | None = None, skip_lines: int = 0
     ) -> tuple[list[MeasureInput], list[MeasureResult]]:
-        """Return the inputs and results of at most ``max_lines`` records, after skipping the first
-        ``skip_lines``."""
+        """Return the inputs and results of up to ``max_lines`` records after the first ``skip_lines``."""
         pairs = list(self)[skip_lines:][:max_lines]
         return [inp for inp, _ in pairs], [res for _, res in pairs]
 
@@ -54,8 +53,7 @@ def load_records(filename: Any) -> Iterator[tuple[MeasureInput, MeasureResult]]:
 def load_best_record(
     filename: Any, workload_key: str | None = None, target: Any = None, include_compatible: bool = False
 ) -> tuple[MeasureInput | None, MeasureResult | None]:
-    """Return the fastest record of a file, of the task ``workload_key`` if given; ``(None, None)`` if
-    none."""
+    """Return the fastest record of a file, of the task ``workload_key`` if given, or ``(None, None)``."""
     best = [measured(_task_of(one), one) for one in fastest(filename, targets.machine(target)).values()]
     best += [_replayed(one) for one in step_log.read(filename) if not one.error_no]
     known = [pair for pair in best if workload_key in (None, pair[0].task.workload_key)]

@@ -14,8 +14,8 @@ from tvmlite.tvm.auto_scheduler import step_log
 
 
 def load(path: Any) -> tuple[rec.Record, ...]:
-    """Return the records of the file ``path`` except those of ``step_log``; an InputError if it has none of
-    either kind."""
+    """Return the records of the file ``path`` except those of ``step_log``; an InputError if it has
+    neither."""
     place = Path(os.fsdecode(path))
     loaded = rec.load(place)
     if loaded.damages and not loaded.records and not any(True for _ in step_log.read(place)):

@@ -15,8 +15,7 @@ class Database:
     """The interface of a database that maps measurement inputs to results."""
 
     def load(self, inp: MeasureInput, get_all: bool = False) -> Any:
-        """Return the latest result of ``inp``, or None if there is none; with ``get_all`` a list of all its
-        results."""
+        """Return the latest result of ``inp``, or None; with ``get_all`` a list of all its results."""
         raise NotImplementedError
 
     def save(self, inp: MeasureInput, res: MeasureResult, extend: bool = False) -> None:
@@ -43,7 +42,7 @@ class DummyDatabase(Database):
         self.db[key] = [*(self.db.get(key, ()) if extend else ()), encode(inp, res)]
 
     def filter(self, func: Callable[[MeasureInput, Sequence[MeasureResult]], bool]) -> list[Any]:
-        """Return pairs of an input and its latest result, for inputs for which ``func(input, results)`` is
+        """Return pairs of an input and its latest result for which ``func(input, all its results)`` is
         true."""
         found = []
         for rows in self.db.values():

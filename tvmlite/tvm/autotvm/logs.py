@@ -134,8 +134,8 @@ def load_from_buffer(file: Any) -> Iterator[tuple[MeasureInput, MeasureResult]]:
 
 
 def load_from_file(filepath: Any) -> Iterator[tuple[MeasureInput, MeasureResult]]:
-    """Yield the records of the file ``filepath``, as ``load_from_buffer`` does; an InputError if it cannot be
-    read."""
+    """Yield the records of the file ``filepath`` like ``load_from_buffer``; an InputError if it is
+    unreadable."""
     path = Path(os.fsdecode(filepath))
     try:
         with open(path, encoding="utf-8") as file:

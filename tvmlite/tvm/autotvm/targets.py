@@ -11,8 +11,7 @@ from tvmlite.tvm.target.target import parsed
 
 
 def machine(target: Any) -> Target:
-    """Return the machine described by ``target`` (a string or one of TVM's targets); None stands for this
-    machine."""
+    """Return the machine that ``target`` (a string or one of TVM's) describes; for None this machine."""
     return Target.parse("native") if target is None else parsed(target)[0]
 
 

@@ -27,8 +27,7 @@ class EmptyContext:
 
 
 def get_rank(values: Any) -> np.ndarray:
-    """Return the rank of each of ``values``, 1 for the largest, like ``scipy.stats.rankdata`` of their
-    negatives."""
+    """Return the rank of each of ``values``, 1 for the largest, like ``scipy.stats.rankdata(-values)``."""
     order = np.argsort(-np.asarray(values), kind="stable")
     ranks = np.empty(len(order), int)
     ranks[order] = np.arange(1, len(order) + 1)
@@ -60,8 +59,8 @@ def get_func_name(func: Any) -> str:
 
 
 def format_si_prefix(x: float, si_prefix: str) -> float:
-    """Return ``x`` in units of ``si_prefix``: ``format_si_prefix(2e9, "G")`` is 2. An unknown prefix is an
-    InputError."""
+    """Return ``x`` in units of ``si_prefix``, so ``format_si_prefix(2e9, "G")`` is 2; an InputError if
+    unknown."""
     if si_prefix not in tuple(SI_PREFIXES):
         raise InputError(f"si_prefix is {si_prefix!r}, expected one of {', '.join(map(repr, SI_PREFIXES))}")
     return x * 10.0 ** (-3 * (SI_PREFIXES.index(si_prefix) - _NONE))

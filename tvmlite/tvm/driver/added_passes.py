@@ -12,8 +12,7 @@ from tvmlite.tvm.ir.transform import Pass, PassContext
 OPTION = "tir.add_lower_pass"
 
 PHASES = range(4)
-"""TVM's phases of lowering. A schedule is lowered in one step here, and the passes of all phases follow
-it."""
+"""TVM's phases of lowering. Here lowering is one step, which the passes of all phases follow."""
 
 
 def with_added_passes(module: LoweredModule) -> LoweredModule:

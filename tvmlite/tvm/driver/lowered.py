@@ -11,8 +11,7 @@ from tvmlite.tvm.marks import with_marked_constants
 
 
 class LoweredModule(Mapping[str, ir.Function]):
-    """Functions in loop IR, by name. ``module["main"].body`` is the loops of a function; ``str`` prints
-    them."""
+    """Functions in loop IR, by name, printed as loops. ``module["main"].body`` is a function's loops."""
 
     def __init__(self, functions: Mapping[str, ir.Function]) -> None:
         self.functions = dict(functions)

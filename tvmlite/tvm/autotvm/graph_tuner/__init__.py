@@ -1,5 +1,4 @@
-"""TVM's graph tuner of layouts, which is not supported: ``relay.build`` chooses layouts by dynamic
-programming."""
+"""TVM's tuner of layouts, which is not supported: ``relay.build`` chooses layouts by dynamic programming."""
 
 from tvmlite.tvm.absent import refusing
 

@@ -26,8 +26,7 @@ def measure_option(builder: Any, runner: Any) -> dict[str, Any]:
 
 
 def create_measure_batch(task: Any, option: dict[str, Any]) -> Callable[[Sequence[MeasureInput]], Any]:
-    """Return a function that measures a batch of inputs of ``task``; ``option`` comes from
-    ``measure_option``."""
+    """Return a function that measures a batch of inputs of ``task`` with a ``measure_option``."""
     builder, runner = option["builder"], option["runner"]
     attached = runner.set_task(task)
     builder.set_task(task, runner.get_build_kwargs())

@@ -1,5 +1,4 @@
-"""AutoTVM's classes of knob settings: subclasses of the ones of ``te.space`` that print values as Python
-lists."""
+"""AutoTVM's classes of knob settings: those of ``te.space``, with values printed as Python lists."""
 
 from __future__ import annotations
 

@@ -60,8 +60,7 @@ def _kind(dtype: str) -> str:
 
 
 def _count(node: Any, kind: str | None = None) -> int:
-    """Count the operations of an expression; with ``kind``, only operators that have an operand of that kind
-    of dtype."""
+    """Count the operations of an expression; with ``kind``, only operators with an operand of that kind."""
     count = functools.partial(_count, kind=kind)
     match node:
         case t.Reduce():

@@ -22,8 +22,7 @@ class NoSuchConfig(ScheduleError, IndexError):
 
 
 class Indexed(ConfigSpace):
-    """The methods of AutoTVM's spaces on configuration numbers; numbers excluded by ``multi_filter`` are
-    skipped."""
+    """AutoTVM's methods on configuration numbers; those excluded by ``multi_filter`` are skipped."""
 
     def get(self, index: int) -> Any:
         """Return the configuration with the number ``index``."""

@@ -92,8 +92,7 @@ def _kernels_of(kernels: Sequence[Any], module: Module, wanted: Iterable[str]) -
 
 
 def _comes_from(group: Function, calls: Iterable[Call]) -> bool:
-    """Whether ``group`` computes a part of one of ``calls``: calls that a pass derives keep the original's
-    span."""
+    """Whether ``group`` computes a part of one of ``calls``: passes keep the span of the original call."""
     spans = {id(one.span) for one in calls if one.span is not None}
     return any(isinstance(one, Call) and id(one.span) in spans for one in reachable(group.body))
 

@@ -224,8 +224,7 @@ class ConfigEntity(_Knobs, ours.ConfigEntity):
 
 
 class KernelConfigEntity(ConfigEntity):
-    """A configuration of a model's kernel: knobs are defined as in ``te.space``, since its templates are
-    ours."""
+    """A configuration of a model's kernel; knobs are defined as in tvmlite's templates (``te.space``)."""
 
     define_split = ours.Config.define_split  # pyright: ignore[reportAssignmentType]
     define_reorder = ours.Config.define_reorder  # pyright: ignore[reportAssignmentType]
@@ -282,8 +281,7 @@ class FallbackConfigEntity(_Knobs, ours.FallbackConfig):
         self.settings[name] = SplitEntity([-(-self._lengths[name] // math.prod(inner)), *inner])
 
     def fallback_with_reference_log(self, ref_log: Any) -> None:
-        """In TVM, take the splits of a similar workload from downloaded logs; not supported, as there are no
-        such logs."""
+        """In TVM, take splits of a similar workload from downloaded logs; not supported."""
         raise UnsupportedError(
             "fallback_with_reference_log: no logs come with the package", Span.of_caller(), "tune the task"
         )
@@ -295,8 +293,7 @@ class FallbackConfigEntity(_Knobs, ours.FallbackConfig):
 
 
 def _merged(chains: Sequence[Sequence[int]]) -> list[int]:
-    """Merge ``chains``, keeping the order within each: the next element is from the longest remaining
-    chain."""
+    """Merge ``chains``, keeping each one's order; the next element is from the longest remaining chain."""
     left = [list(chain) for chain in chains]
     made = []
     while any(left):

@@ -95,8 +95,7 @@ class Task:
 
     @property
     def core(self) -> space.Task:
-        """The task for ``tvmlite.autotune``; for a task that was read from a log it is created on first
-        access."""
+        """The task for ``tvmlite.autotune``; if the task was read from a log, created on first access."""
         if self._core is None:
             made = create(self.name, self.args, self.target)
             self._core, self.config_space, self.flop = made.core, made.config_space, made.flop
@@ -116,8 +115,7 @@ class Task:
         return _again, (self.name, self.args, None if self.target is None else str(self.target))
 
     def fitting(self, config: Any) -> Any:
-        """Convert ``config`` for this task's template: templates of models' kernels take tvmlite's
-        classes."""
+        """Convert ``config`` for this task's template: those of models' kernels take tvmlite's classes."""
         is_own = self.name in TASK_TABLE or not isinstance(config, ConfigEntity)
         return config if is_own else KernelConfigEntity.of(config, config.code_hash)
 
@@ -200,8 +198,7 @@ def _own(config: space.Config) -> Any:
 
 
 def create(task_name: str, args: Sequence[Any], target: Any = None, target_host: Any = None) -> Task:
-    """Return the task of the template ``task_name`` with ``args``. ``target_host`` is only stored: the host
-    is the target itself."""
+    """Return the task of the template ``task_name`` with ``args``; ``target_host`` has no effect."""
     target = targets.current() if target is None else target
     host = targets.machine(target)
     if hasattr(target, "__enter__"):

@@ -87,15 +87,14 @@ def _tuner(name: str, task: Task) -> Tuner:
 
 
 def autotvm_get_tuning_tasks(mod: Any, params: Any, target: Any, **options: Any) -> list[Any]:
-    """Return the kernels of ``mod`` as tasks of ``autotvm.task.extract_from_program``; TVM's ``options`` have
-    no effect."""
+    """Return the tasks of ``autotvm.task.extract_from_program``; ``options``, TVM's, have no effect."""
     return extract_from_program(mod, params, target)
 
 
 def autoscheduler_get_tuning_tasks(
     mod: Any, params: Any, target: Any, **options: Any
 ) -> tuple[list[Any], list[int]]:
-    """Return the tasks of ``auto_scheduler.extract_tasks`` and how often each is called; TVM's ``options``
+    """Return the tasks of ``auto_scheduler.extract_tasks`` and their numbers of calls; ``options``, TVM's,
     have no effect."""
     return extract_tasks(mod, params, target)
 
@@ -177,8 +176,7 @@ def tune_model(
 
 
 def add_tune_parser(subparsers: Any, main_parser: Any = None, json_params: Any = ()) -> Any:
-    """Add the command ``tune`` and return its parser; ``json_params``, dicts of values by option name, are
-    defaults."""
+    """Add and return the parser of ``tune``; ``json_params``, dicts of values by option, are defaults."""
     made = subparsers.add_parser(
         "tune", help="search fast schedules for a model", description=drive_tune.__doc__
     )

@@ -116,8 +116,7 @@ def compile_model(
 
 
 def add_compile_parser(subparsers: Any, main_parser: Any = None, json_params: Any = ()) -> Any:
-    """Add the command ``compile`` and return its parser; ``json_params``, dicts of values by option name, are
-    defaults."""
+    """Add and return the parser of ``compile``; ``json_params``, dicts of values by option, are defaults."""
     made = subparsers.add_parser("compile", help="compile a model", description=drive_compile.__doc__)
     add_model_arguments(made)
     made.add_argument("-o", "--output", type=Path, default=Path("module.tar"), help="model.tar or model.so")
@@ -203,8 +202,7 @@ def add_model_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def with_defaults(parser: Any, json_params: Sequence[Mapping[str, Any]]) -> Any:
-    """Set the values of ``json_params`` as defaults of the options of ``parser`` that they name; return
-    ``parser``."""
+    """Make the values of ``json_params`` defaults of ``parser``, where it has their options; return it."""
     actions = {action.dest: action for action in parser._actions}
     for name, value in (pair for one in json_params for pair in one.items()):
         if name in actions:
@@ -220,8 +218,8 @@ def save_dumps(module_name: str, dumps: Mapping[str, str], dump_root: Any = ".")
 
 
 def refuse(**options: tuple[Any, Sequence[Any]]) -> None:
-    """Raise an UnsupportedError for the first of ``options`` (pairs of a value and the allowed values) whose
-    value is not allowed."""
+    """Raise an UnsupportedError for the first of ``options``, pairs of a value and the allowed ones, that is
+    not allowed."""
     for name, (value, allowed) in options.items():
         if value not in allowed:
             known = " or ".join(repr(one) for one in allowed if one) or "nothing"

@@ -83,8 +83,7 @@ def get_frontend_by_name(name: str) -> Frontend:
 
 
 def guess_frontend(path: Any) -> Frontend:
-    """Return the reader of the format that the suffix of ``path`` indicates; an InputError if it is
-    unknown."""
+    """Return the reader of the format that the suffix of ``path`` indicates; an InputError if unknown."""
     ending = Path(path).suffix.lower()
     if ending not in ENDINGS:
         raise InputError(

@@ -169,8 +169,7 @@ class TVMCPackage:
 
 @dataclass(frozen=True)
 class TVMCResult:
-    """The ``outputs`` of a run by name (``output_0``, ...), and the ``times`` of runs if they were
-    measured."""
+    """The ``outputs`` of a run by name (``output_0``, ...), and the ``times`` of runs if measured."""
 
     outputs: dict[str, np.ndarray]
     times: BenchmarkResult | None = None
@@ -202,13 +201,13 @@ class TVMCResult:
 
 
 def get_top_results(result: TVMCResult, max_results: int) -> np.ndarray:
-    """The places and the values of the largest elements of the first output: two rows."""
+    """Return the indices and the values of the largest elements of the first output, in two rows."""
     return result.get_top_results(max_results)
 
 
 def exported(lib: Any, package_path: Any) -> Path:
-    """Write ``lib`` to ``package_path``, as an archive like TVM's packages if the path has no suffix; return
-    the path."""
+    """Write ``lib`` to ``package_path`` and return the path; without a suffix it becomes an archive, as in
+    TVM."""
     package = Path(package_path)
     path = archive_path(package)
     getattr(lib, "lib", lib).export(path)

@@ -71,8 +71,7 @@ def run_module(
 
 
 def add_run_parser(subparsers: Any, main_parser: Any = None, json_params: Any = ()) -> Any:
-    """Add the command ``run`` and return its parser; ``json_params``, dicts of values by option name, are
-    defaults."""
+    """Add and return the parser of ``run``; ``json_params``, dicts of values by option, are defaults."""
     made = subparsers.add_parser("run", help="run a compiled model", description=drive_run.__doc__)
     made.add_argument("PATH", type=Path, help="what tvmc compile wrote")
     made.add_argument("--device", default="cpu", help="cpu")

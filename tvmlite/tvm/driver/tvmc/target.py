@@ -86,8 +86,7 @@ def target_from_cli(
 
 
 def _check(parsed: list[dict[str, Any]], options: Options) -> None:
-    """Raise an InputError for duplicate targets, too many targets, or ``options`` of a target that is
-    missing."""
+    """Raise an InputError for duplicate targets, too many, or ``options`` of one that is missing."""
     names = [one["name"] for one in parsed]
     if len(names) > len(set(names)):
         raise InputError(f"--target has a target twice: {', '.join(names)}")
