@@ -101,8 +101,9 @@ def _candidate(given: MeasureInput) -> Candidate | Outcome:
 
 class LocalRunner:
     """Measures on this machine and checks results against the unscheduled loops: ``repeat`` runs of
-    ``number`` calls, or with ``min_repeat_ms`` runs for that long. A candidate that runs longer than
-    ``timeout`` seconds fails; with ``enable_cpu_cache_flush`` no array is in cache when it starts."""
+    ``number`` calls, or, with ``min_repeat_ms``, runs for ``repeat * min_repeat_ms`` milliseconds. A
+    candidate that runs longer than ``timeout`` seconds fails; with ``enable_cpu_cache_flush`` no array is in
+    cache when it starts. ``cooldown_interval`` and ``device`` have no effect."""
 
     def __init__(
         self,

@@ -27,7 +27,7 @@ class EmptyContext:
 
 
 def get_rank(values: Any) -> np.ndarray:
-    """Return the rank of each of ``values``, 1 for the largest, like ``scipy.stats.rankdata(-values)``."""
+    """Return the rank of each of ``values``, 1 for the largest; equal values rank in their order."""
     order = np.argsort(-np.asarray(values), kind="stable")
     ranks = np.empty(len(order), int)
     ranks[order] = np.arange(1, len(order) + 1)

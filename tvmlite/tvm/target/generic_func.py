@@ -17,7 +17,8 @@ _known: dict[str, GenericFunc] = {}
 
 class GenericFunc:
     """A function that dispatches on the current target, ``with tvm.target.Target(...)``: it calls the
-    function registered for the first of the target's keys that has one, or else ``default``."""
+    function registered for the target's kind, or for the first of its keys that has one, or else
+    ``default``."""
 
     def __init__(self, default: Callable[..., Any], name: str = "") -> None:
         self.default, self.name = default, name or default.__name__

@@ -86,7 +86,7 @@ class LocalRunner(Runner):
     """Measures on this machine: ``repeat`` runs of ``number`` calls each, or, if ``min_repeat_ms`` is given,
     runs for ``repeat * min_repeat_ms`` milliseconds. A candidate fails if its results differ from those of
     the unscheduled loops, or if it runs longer than ``timeout`` seconds. With ``enable_cpu_cache_flush`` none
-    of its arrays is in cache when it starts."""
+    of its arrays is in cache when it starts. ``cooldown_interval`` has no effect."""
 
     def __init__(
         self,
