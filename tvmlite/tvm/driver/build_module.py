@@ -102,7 +102,7 @@ def build(
     name: str = "default_function",
     binds: Mapping[Tensor, ir.Buffer] | None = None,
 ) -> Module:
-    """Compile a schedule with its ``args``, a result of ``lower``, a list of such, or a dict of them by
+    """Compile a schedule with its ``args``, a result of ``lower``, a list of these, or a dict of them by
     target into a module of functions. The targets must be CPUs.
 
     ``target`` defaults to that of ``with tvm.target.Target(...)``, else ``"llvm"``; ``target_host`` must be a

@@ -148,7 +148,7 @@ class Target(machine.Target):
 
     @staticmethod
     def canon_target_and_host(target: Any, target_host: Any = None) -> tuple[Target | None, Target | None]:
-        """Return both as targets, the first with the second as its host; Nones if ``target`` is None."""
+        """Return both as targets, the first with the second as its host; ``(None, None)`` for None."""
         if target is None:
             if target_host is not None:
                 raise NoTarget(
