@@ -1,6 +1,6 @@
-"""Names of TVM 0.11 that a module here does not have, with what to use instead.
+"""Names of TVM 0.11 that a module does not have here, with alternatives.
 
-Operators and passes of relay have tables of their own (``relay.op.absent``, ``relay.transform.absent``).
+Relay's operators and passes have separate tables (``relay.op.absent``, ``relay.transform.absent``).
 """
 
 from __future__ import annotations
@@ -354,4 +354,4 @@ NAMES = {
     for instead, names in table.items()
     for name in names.split()
 }
-"""By name below ``tvm``; a module here that has come to have such a name is asked first."""
+"""The alternatives by name below ``tvm``. A module that defines such a name takes precedence."""

@@ -1,4 +1,4 @@
-"""Names of TVM 0.11's relay that a module here does not have, with what to use instead."""
+"""Names of TVM 0.11's Relay that a module does not have here, with alternatives."""
 
 from __future__ import annotations
 
