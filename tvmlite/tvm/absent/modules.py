@@ -108,7 +108,7 @@ _ABSENT = {
     "relay, or tvmlite.relay.frontend.from_onnx": "relax",
     "relay.build, for the target 'llvm -mtriple=aarch64-linux-gnu'": "topi.arm_cpu",
     "relay.create_executor('debug') interprets a graph": "relay.testing.py_converter",
-    "run models of one process in threads of it": "contrib.pipeline_executor contrib.pipeline_executor_build",
+    "run each model in its own thread": "contrib.pipeline_executor contrib.pipeline_executor_build",
     "te.decl_tensor_intrin declares an instruction": "tir.tensor_intrin",
     "te.hybrid.script reads the source of a function itself": """
         te.hybrid.calls te.hybrid.preprocessor te.hybrid.utils

@@ -262,4 +262,4 @@ def _by_quotients(node: Any) -> Any:
     return node.a - e.fold(kind, node.a, node.b) * node.b
 
 
-_HINT = "simplify, can_prove, const_int_bound, modular_set and int_set give what is known"
+_HINT = "simplify, can_prove, const_int_bound, modular_set and int_set are available"

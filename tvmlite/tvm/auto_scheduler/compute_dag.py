@@ -56,7 +56,7 @@ class ComputeDAG:
     ) -> tuple[Schedule, list[Tensor]]:
         """Return the schedule of ``state`` and the function's arguments."""
         if layout_rewrite not in (None, 0, False):
-            raise UnsupportedError("layout_rewrite: layouts are those of the tensors", Span.of_caller())
+            raise UnsupportedError("layout_rewrite: layouts of tensors cannot be rewritten", Span.of_caller())
         if state.config is None or state._core is None:
             return state.schedule.copy(), self.tensors
         schedule, arguments = state._core.instantiate(state.config)
@@ -73,7 +73,7 @@ class ComputeDAG:
     def rewrite_layout_from_state(self, state: State) -> NoReturn:
         """Raise an UnsupportedError: the tensors' layouts are not changed."""
         raise UnsupportedError(
-            "rewrite_layout_from_state: layouts are those of the tensors", Span.of_caller()
+            "rewrite_layout_from_state: layouts of tensors cannot be rewritten", Span.of_caller()
         )
 
     def workload_key(self) -> str:

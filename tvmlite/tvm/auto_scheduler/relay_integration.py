@@ -64,7 +64,7 @@ class TaskScheduler:
         callbacks: Any = None,
     ) -> None:
         if objective_func is not None:
-            raise InputError("TaskScheduler: objective_func: what counts is the time of a run")
+            raise InputError("TaskScheduler: objective_func is not supported: the time of a run is minimized")
         if strategy not in ("gradient", "round-robin"):
             raise InputError(f"TaskScheduler: strategy is {strategy!r}, expected 'gradient' or 'round-robin'")
         self.tasks, self.load_log_file, self.strategy = list(tasks), load_log_file, strategy
@@ -97,11 +97,12 @@ class TaskScheduler:
         else:
             shares = _shares(tune_option.num_measure_trials, len(self.tasks))
             results = [
-                tune_tasks([task], [1.0], tune_option, policy, share)[0]
+                tune_tasks([task], [1.0], tune_option, policy, share)[0] if share else None
                 for task, share in zip(self.tasks, shares, strict=True)
-                if share
             ]
-        self.best_costs = [float("inf") if one.best is None else one.best.cost for one in results]
+        for number, result in enumerate(results):
+            if result is not None and result.best is not None:
+                self.best_costs[number] = min(self.best_costs[number], result.best.cost)
 
 
 def _shares(trials: int, tasks: int) -> list[int]:
@@ -121,7 +122,7 @@ class ApplyHistoryBest:
         for path in several(self.records):
             if not found and any(True for _ in step_log.read(path)):
                 raise UnsupportedError(
-                    f"{path} is a log of TVM's auto-scheduler: it is of TVM's own kernels of models",
+                    f"{path} is a log of TVM's auto-scheduler: its records are for TVM's kernels",
                     Span.of_caller(),
                     hint="tune again; SearchTask.apply_best takes what it has of a program's own workloads",
                 )

@@ -62,7 +62,7 @@ class RedisDatabase(Database):
 
     def __init__(self, db_index: int = 15) -> None:
         raise UnsupportedError(
-            "RedisDatabase: no server is asked",
+            "RedisDatabase: servers are not supported",
             Span.of_caller(),
             "DummyDatabase(), or callback.log_to_file(path)",
         )

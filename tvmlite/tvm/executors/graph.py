@@ -112,7 +112,7 @@ def parsed(graph_json: str) -> dict[str, Any]:
             pass
         case _:
             raise InputError(
-                "the graph has not nodes, arg_nodes, heads, node_row_ptr and attrs as TVM's have"
+                "the graph lacks nodes, arg_nodes, heads, node_row_ptr or attrs, or they are malformed"
             )
     ascending = all(_whole(row) for row in rows) and rows[0] == 0 and rows[-1] == len(shapes)
     if not ascending or any(after < before for before, after in itertools.pairwise(rows)):

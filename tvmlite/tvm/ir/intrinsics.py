@@ -44,7 +44,7 @@ def register_op_attr(op_name: str, attr_key: str, value: Any = None, level: int 
     if attr_key != "TCallEffectKind" or not isinstance(given, str) or given != "Pure":
         raise TensorExpressionError(
             f"register_op_attr: {attr_key!r} of {op_name!r} cannot be {arguments.shown(given)}: intrinsics "
-            "are pure, and nothing else is known of them",
+            "are pure, and have no other attributes",
             Span.of_caller(),
         )
     return None

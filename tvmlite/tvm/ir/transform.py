@@ -11,6 +11,7 @@ from typing import Any
 
 from tvmlite.core.errors import ConfigError, TvmliteError
 from tvmlite.core.span import Span
+from tvmlite.relay.ir import nodes
 from tvmlite.relay.ir.attributes import show
 from tvmlite.tvm.absent import refusing
 from tvmlite.tvm.ir.module import IRModule
@@ -196,12 +197,13 @@ class FunctionPass(Pass):
 
     @staticmethod
     def lifted(function: Callable[..., Any]) -> Callable[[Any, PassContext], Any]:
-        """``function`` applied to each function of a module, also to those that are not Relay functions."""
+        """``function`` applied to each Relay function of a module."""
 
         def run(mod: IRModule, context: PassContext) -> IRModule:
             made = mod.copy()
             for var, one in mod.functions.items():
-                made[var] = function(one, mod, context)
+                if isinstance(one, nodes.Function):
+                    made[var] = function(one, mod, context)
             return made
 
         return run

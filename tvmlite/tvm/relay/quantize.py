@@ -33,7 +33,7 @@ _ANY: Mapping[str, Any] = {
     "round_for_shift": True,
     "global_scale": 8.0,
 }
-"""Options of no account, whatever they are: how TVM's integer kernels shift, and memory of calibration."""
+"""Options without effect: how TVM's integer kernels shift, and memory of calibration."""
 
 _CHOICES: Mapping[str, tuple[Any, ...]] = {
     "nbit_input": (8,),

@@ -56,7 +56,7 @@ def call(intrin: TensorIntrin, *args: Any, reduce_axis: Any = None, **named: Any
             raise TensorExpressionError(
                 f"{intrin.name}: {read.name} is {shapes}",
                 Span.of_caller(),
-                hint="declare the intrinsic for windows of one size; it is not bound to each window's",
+                hint="declare the intrinsic for windows of one size; it is not specialized for each call",
             )
         windows.append(one)
     return IntrinsicCall(intrin, tuple(windows), axes)

@@ -88,7 +88,7 @@ def _compared(name: str) -> Callable[[Any, Any], Any]:
     def apply(value: Any, other: Any) -> Any:
         if other is None and is_marked_itself(value):
             raise TensorExpressionError(
-                f"{value} is compared with None", Span.of_caller(), hint="x is None asks whether it is there"
+                f"{value} is compared with None", Span.of_caller(), hint="test for None with x is None"
             )
         return ours(value, beside(other, value, sys._getframe(1)))
 

@@ -46,7 +46,7 @@ def _of_plain(function: Any) -> Any:
         made = plain_of(function(*indices))
         if isinstance(made, ir.Stmt):
             raise TensorExpressionError(
-                "compute: its element is a statement, as tir.call_packed is, expected a value",
+                "compute: fcompute returns a statement (such as tir.call_packed), expected an expression",
                 Span.of_caller(),
                 hint=instead_of("te.trace"),
             )

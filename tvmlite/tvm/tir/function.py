@@ -119,7 +119,7 @@ def _has_pointers(function: WrittenFunction) -> bool:
 def _function(written: WrittenFunction) -> ir.Function:
     if _has_pointers(written):
         raise UnsupportedError(
-            "PrimFunc: a parameter is an address of which no buffer is known",
+            "PrimFunc: a pointer parameter has no entry in buffer_map",
             Span.of_caller(),
             hint="buffer_map={param: tvm.tir.decl_buffer(shape, dtype)}",
         )

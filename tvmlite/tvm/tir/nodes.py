@@ -108,7 +108,7 @@ def _number(value: Any) -> Any:
 
 
 def _named(name: str, ours: Any, make: Callable[..., Any], check: Any = None, **more: Any) -> Any:
-    doc = f"TVM's ``{name}``: makes, and is, the node of ours that means the same."
+    doc = f"TVM's ``{name}``: builds tvmlite's equivalent node, which is an instance of it."
     body = {"ours": ours, "make": staticmethod(make), "check": check, "__doc__": doc, **more}
     return Named(name, (), {**body, "__module__": __name__})
 

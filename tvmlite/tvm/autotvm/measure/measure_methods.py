@@ -115,7 +115,7 @@ class LocalRunner(Runner):
     def ref_input(self, val: Any) -> None:
         if val is not None:
             raise UnsupportedError(
-                "LocalRunner: ref_input is given: candidates are measured with arrays made by chance",
+                "LocalRunner: ref_input is given: candidates are measured with random arrays",
                 Span.of_caller(),
                 hint="lib.time(...) of a compiled model times given arrays",
             )

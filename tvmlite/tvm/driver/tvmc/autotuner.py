@@ -181,22 +181,27 @@ def add_tune_parser(subparsers: Any, main_parser: Any = None, json_params: Any =
         "tune", help="search fast schedules for a model", description=drive_tune.__doc__
     )
     add_model_arguments(made)
-    made.add_argument("-o", "--output", type=Path, required=True, help="records are added to this file")
+    made.add_argument("-o", "--output", type=Path, required=True, help="the file to append records to")
     made.add_argument("--trials", type=int, default=1000, help="measurements in all (default: 1000)")
     made.add_argument("--tuner", choices=TUNERS, default="xgb", help="search strategy (default: xgb)")
-    made.add_argument("--early-stopping", type=int, metavar="N", help="give a kernel up after N in vain")
+    made.add_argument(
+        "--early-stopping",
+        type=int,
+        metavar="N",
+        help="stop tuning a kernel after N trials without improvement",
+    )
     made.add_argument("--enable-autoscheduler", action="store_true", help="generated schedules (always)")
     made.add_argument("--number", type=int, default=10, help="calls in a run (default: 10)")
     made.add_argument("--repeat", type=int, default=1, help="runs of a candidate (default: 1)")
     made.add_argument("--min-repeat-ms", type=int, help="milliseconds of a run, in place of --number")
     made.add_argument("--timeout", type=int, default=10, help="seconds for a candidate (default: 10)")
-    made.add_argument("--parallel", type=int, default=4, help="of no account")
+    made.add_argument("--parallel", type=int, default=4, help="no effect")
     made.add_argument("--tuning-records", type=Path, help="records to begin with")
     made.add_argument("--tasks", default="all", help="only all")
     for name in _HARDWARE:
-        made.add_argument(f"--{name}", type=int, help="of no account: the target says it")
+        made.add_argument(f"--{name}", type=int, help="no effect: the target determines it")
     for name in ("include-simple-tasks", "log-estimated-latency"):
-        made.add_argument(f"--{name}", action="store_true", help="of no account")
+        made.add_argument(f"--{name}", action="store_true", help="no effect")
     add_rpc_arguments(made)
     made.set_defaults(command=drive_tune, parser=made)
     return with_defaults(made, json_params)

@@ -34,7 +34,7 @@ CODE = {"relay": "", "tir": "loops", "ll": "llvm", "asm": "asm", "c": "c"}
 LAYOUTS = ("NCHW", "NHWC")
 
 _INSTEAD = {
-    "executor": "all executors are one compiled entry",
+    "executor": "there is one executor: a compiled entry function",
     "runtime": C_SOURCE,
     "output_format": C_SOURCE,
     "workspace_pools": "memory is planned when a model is compiled",
@@ -121,7 +121,11 @@ def add_compile_parser(subparsers: Any, main_parser: Any = None, json_params: An
     add_model_arguments(made)
     made.add_argument("-o", "--output", type=Path, default=Path("module.tar"), help="model.tar or model.so")
     made.add_argument(
-        "-f", "--output-format", choices=("so", "tar", "mlf"), default="so", help="so and tar are one"
+        "-f",
+        "--output-format",
+        choices=("so", "tar", "mlf"),
+        default="so",
+        help="so and tar have no effect: the suffix of --output decides",
     )
     made.add_argument("-O", "--opt-level", type=int, choices=range(5), default=3, help="0 to 4 (default: 3)")
     made.add_argument("--tuning-records", type=Path, help="the file that tvmc tune wrote")
@@ -130,7 +134,7 @@ def add_compile_parser(subparsers: Any, main_parser: Any = None, json_params: An
     )
     made.add_argument("--module-name", default="default", help="the name of the model's function")
     for name in ("cross-compiler", "cross-compiler-options"):
-        made.add_argument(f"--{name}", help="of no account, with a warning: nothing else is needed to link")
+        made.add_argument(f"--{name}", help="no effect, with a warning: linking needs no other tool")
     generate_registry_args(made, Executor, "graph")
     generate_registry_args(made, Runtime, "cpp")
     made.add_argument(
@@ -138,7 +142,7 @@ def add_compile_parser(subparsers: Any, main_parser: Any = None, json_params: An
         type=parse_pass_list_str,
         default=[],
         metavar="PASS[,PASS]",
-        help="the level is one without them",
+        help="lower --opt-level until these do not run",
     )
     made.add_argument(
         "--pass-config", action="append", metavar="NAME=VALUE", help="an option of a PassContext"
@@ -194,11 +198,9 @@ def add_model_arguments(parser: argparse.ArgumentParser) -> None:
         help="the shapes of inputs, in one word",
     )
     generate_target_args(parser)
-    parser.add_argument("--target-host", help="of no account: the host is the target")
-    parser.add_argument(
-        "--desired-layout", choices=LAYOUTS, help="of no account: the compiler chooses layouts"
-    )
-    parser.add_argument("--desired-layout-ops", nargs="+", help="of no account")
+    parser.add_argument("--target-host", help="no effect: the host is the target")
+    parser.add_argument("--desired-layout", choices=LAYOUTS, help="no effect: the compiler chooses layouts")
+    parser.add_argument("--desired-layout-ops", nargs="+", help="no effect")
 
 
 def with_defaults(parser: Any, json_params: Sequence[Mapping[str, Any]]) -> Any:

@@ -42,7 +42,7 @@ def parser(json_params: Sequence[Mapping[str, Any]] = ()) -> Parser:
     every = [made, *(add(commands, made, json_params) for add in adders)]
     for one in every:
         one.add_argument("--config", metavar="FILE", help="JSON with values of options, by their names")
-        one.add_argument("-v", "--verbose", action="count", default=0, help="of no account")
+        one.add_argument("-v", "--verbose", action="count", default=0, help="no effect")
     known = {action.dest for one in every for action in one._actions}
     for name in (name for one in json_params for name in one):
         if name not in known:

@@ -35,5 +35,5 @@ def _extent(text: str, whole: str) -> Any:
         return int(text)
     named = re.fullmatch(r"\"(\w+)\"|'(\w+)'", text)
     if named is None:
-        raise argparse.ArgumentTypeError(f"--input-shapes: {whole!r} has no whole extents")
+        raise argparse.ArgumentTypeError(f"--input-shapes: {whole!r} has an extent that is not an integer")
     return named[1] or named[2]

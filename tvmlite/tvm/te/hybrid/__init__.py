@@ -35,7 +35,7 @@ class HybridFunction:
             source = textwrap.dedent(inspect.getsource(self._function))
         except OSError:
             raise TensorExpressionError(
-                f"hybrid script {self.__name__!r}: its source is not there to be read", Span.of_caller()
+                f"hybrid script {self.__name__!r}: its source is not available", Span.of_caller()
             ) from None
         (tree,) = ast.parse(source).body
         assert isinstance(tree, ast.FunctionDef)

@@ -153,7 +153,7 @@ class Expressions:
             base = base.value
         buffer = self.expr(base)
         if not isinstance(buffer, BufferVar):
-            raise self.error(node, "indexes what is no tensor")
+            raise self.error(node, "indexes a value that is not a tensor")
         if len(indices) != len(buffer.shape):
             raise self.error(
                 node,

@@ -91,8 +91,8 @@ def _bitserial_convolution(layout: str) -> Callable[..., Tensor]:
         return _converted(make(*given, stride, padding, 1, "int32"), out_dtype)
 
     apply.__doc__ = f"""A convolution of {layout} images of ``activation_bits`` by kernels of ``weight_bits``,
-    whose bits are 1 or -1 if ``unipolar``, else 1 or 0. It is computed of whole integers: ``pack_dtype`` is
-    of no account."""
+    whose bits are 1 or -1 if ``unipolar``, else 1 or 0. It is computed in int32; ``pack_dtype`` has no
+    effect."""
     return apply
 
 

@@ -149,10 +149,13 @@ def _winograd(layout: str) -> Callable[..., Tensor]:
         meta_schedule_original_shape: Any = None,
     ) -> Tensor:
         if pre_computed:
-            raise UnsupportedError("topi.nn.conv2d_winograd: the weight is as it is", Span.of_caller())
+            raise UnsupportedError(
+                "topi.nn.conv2d_winograd: pre_computed=True is not supported: give the untransformed weight",
+                Span.of_caller(),
+            )
         return conv2d(data, weight, strides, padding, dilation, layout, "", out_dtype)
 
-    apply.__doc__ = f"``conv2d_{layout.lower()}``: whether Winograd's transform is used, schedules choose."
+    apply.__doc__ = f"``conv2d_{layout.lower()}``; the schedule decides whether Winograd's transform is used."
     return apply
 
 
