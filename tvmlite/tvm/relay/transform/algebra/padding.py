@@ -1,5 +1,4 @@
-"""``FoldExplicitPadding``: folds an ``nn.pad`` before a convolution or pooling into the operator's
-padding."""
+"""``FoldExplicitPadding``: folds an ``nn.pad`` before a convolution or pooling into its own padding."""
 
 from __future__ import annotations
 

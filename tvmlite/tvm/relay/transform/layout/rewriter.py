@@ -204,8 +204,7 @@ def _is_of_ones(value: Any, layout: str) -> bool:
 
 
 def _can_become(value: Any, source: str, target: str) -> bool:
-    """Whether ``value`` can be converted to layout ``target``: the axes correspond, and blocks divide
-    extents."""
+    """Whether ``value`` can be converted to layout ``target``: axes correspond, and blocks divide extents."""
     type_ = tensor_type_of(value)
     if source == target or _is_of_ones(value, target):
         return True
