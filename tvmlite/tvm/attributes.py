@@ -187,8 +187,8 @@ def tvm_name(node: Any) -> str:
 
 
 def _nothing_more(plain: Any) -> Any:
-    """Make a class's ``__getattr__``: it tries ``plain``, the class's previous one, then raises a MissingName
-    that lists the attributes there are."""
+    """A class's ``__getattr__``: ``plain``, the previous one, then a MissingName that lists the
+    attributes."""
 
     def attribute(node: Any, name: str) -> Any:
         if name.startswith("_"):
@@ -227,7 +227,7 @@ _PARTS = {"tile": ("split", "split", "reorder")}
 
 
 def _primitive_record(schedule: Schedule) -> list[str]:
-    """The names of the primitives applied so far, if the schedule was created to record them; else ``[]``."""
+    """The names of the primitives applied so far if the schedule records them, else ``[]``."""
     if not vars(schedule).get("keeps_record"):
         return []
     names = (part for step in schedule.trace for part in _PARTS.get(step.primitive, (step.primitive,)))
@@ -235,8 +235,7 @@ def _primitive_record(schedule: Schedule) -> list[str]:
 
 
 def _schedule_record(schedule: Schedule) -> list[Any]:
-    """The schedule's state after each entry of ``primitive_record``; the parts of one primitive all have the
-    state after the whole."""
+    """The state after each entry of ``primitive_record``; parts of one primitive have the state after it."""
     if not vars(schedule).get("keeps_record"):
         return []
     states = [step.state for step in schedule.trace for _ in _PARTS.get(step.primitive, (step.primitive,))]

@@ -223,8 +223,7 @@ def _between(root: Any) -> list[nodes.Call]:
 
 def get_calibration_data(mod: IRModule, data: Mapping[str, Any]) -> dict[GlobalVar, dict[str, list[Any]]]:
     """Run ``main`` on ``data`` and record the arguments and results of every function that it calls by name:
-    ``{function: {"inputs": [...], "outputs": [...]}}``. A function called several times is an
-    UnsupportedError."""
+    ``{function: {"inputs": [...], "outputs": [...]}}``. Several calls of one function are an error."""
     module = typed(mod)
     main = module["main"]
     calls: list[Any] = [

@@ -208,7 +208,7 @@ class Executor:
             params, run = self._ready(module)
         names = [param.name for param in params]
 
-        adapts = self.kind in ("graph", "aot")  # as TVM's graph executor copies its inputs
+        adapts = self.kind in ("graph", "aot")  # as in TVM, whose graph executor copies inputs
 
         def call(*args: Any, **named: Any) -> Any:
             left = names[len(args) :]

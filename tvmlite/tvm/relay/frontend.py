@@ -63,7 +63,7 @@ def from_onnx(
 
 def _with_opset(model: Any, opset: int) -> Any:
     """A copy of ``model`` that imports version ``opset`` of ONNX's default domain."""
-    import onnx  # it is an extra
+    import onnx  # an optional dependency
 
     if isinstance(model, (str, os.PathLike)):
         model = onnx.load(model)

@@ -33,8 +33,7 @@ _ANY: Mapping[str, Any] = {
     "round_for_shift": True,
     "global_scale": 8.0,
 }
-"""Options without effect, with TVM's defaults: for the shifts of TVM's integer kernels, the memory used in
-calibration, and the one global scale."""
+"""Options without effect, with TVM's defaults: shifts of TVM's integer kernels, and calibration."""
 
 _CHOICES: Mapping[str, tuple[Any, ...]] = {
     "nbit_input": (8,),
@@ -57,7 +56,7 @@ _CHOICES: Mapping[str, tuple[Any, ...]] = {
 class QConfig:
     """The options of ``quantize`` in a ``with`` block; see ``qconfig``."""
 
-    _blocks: list[QConfig] = []  # noqa: RUF012  the blocks that are entered, innermost last
+    _blocks: list[QConfig] = []  # noqa: RUF012  the options of the nested blocks, innermost last
 
     def __init__(self, **options: Any) -> None:
         self._options = {
@@ -78,8 +77,7 @@ class QConfig:
         return self._options[name]
 
     def guard(self, ref_call: Any) -> bool:
-        """Whether to quantize the operator of ``ref_call``: always True, as every operator that can be
-        quantized is."""
+        """Whether to quantize the operator of ``ref_call``: always True."""
         return True
 
     def __enter__(self) -> QConfig:

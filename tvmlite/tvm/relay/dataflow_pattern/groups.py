@@ -86,9 +86,8 @@ def _in_order(pattern: p.DFPattern) -> list[p.DFPattern]:
 
 
 def _inputs(parts: list[p.DFPattern], found: Found) -> list[Any]:
-    """The inputs of a match: the expressions matched by the pattern's leaves, and all arguments of calls and
-    fields of tuples that the pattern leaves open. Constants that the pattern requires are not inputs, nor are
-    nodes on the path of a dominator pattern or in a function."""
+    """The inputs of a match: the matches of the pattern's leaves, and all arguments or fields that it leaves
+    open; but not constants that it requires, and nodes on a dominator's path or in a function."""
     between: set[Any] = set()
     for part in parts:
         if isinstance(part, p.DominatorPattern):

@@ -18,8 +18,7 @@ from tvmlite.tvm.relay.graph.visit import parts_of
 from tvmlite.tvm.relay.op.op import Op
 
 Found = dict[p.DFPattern, tuple[Any, ...]]
-"""The expressions that each part of a pattern matched: one, or several for the path of a dominator pattern
-and for a recursive pattern."""
+"""The expressions that each part of a pattern matched: several for dominator paths and recursive patterns."""
 
 _COMMUTATIVE = ("add", "multiply")
 
@@ -64,8 +63,7 @@ class Matcher:
         return made
 
     def _several(self, given: list[p.DFPattern] | None, exprs: Iterable[Any], found: Found) -> Found | None:
-        """``found`` extended by the matches of a list of patterns, of the same length; any list matches
-        None."""
+        """``found`` extended by the matches of a list of patterns of equal length; any list matches None."""
         exprs = list(exprs)
         if given is None:
             return found

@@ -80,8 +80,7 @@ class AnnotatedRegionSet:
         return list(found)
 
     def merge(self, region: AnnotatedRegion, into: AnnotatedRegion) -> None:
-        """Merge ``region`` into ``into``; values passed between the two are no longer arguments or
-        results."""
+        """Merge ``region`` into ``into``; values passed between the two become internal."""
         for node in region.nodes:
             self._region_of[node] = into
         into.nodes += region.nodes

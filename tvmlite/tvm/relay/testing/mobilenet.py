@@ -71,8 +71,7 @@ def mobile_net(
     is_shallow: bool = False,
     layout: str = "NCHW",
 ) -> Function:
-    """The network, with the channels multiplied by ``alpha``; without the five equal blocks if
-    ``is_shallow``."""
+    """The network, with ``alpha`` times the channels; if ``is_shallow``, without the five equal blocks."""
     data = var("data", shape=data_shape, dtype=dtype)
     inputs = int(32 * alpha)
     body = conv_block(data, "conv_block_1", inputs, strides=(2, 2), layout=layout)

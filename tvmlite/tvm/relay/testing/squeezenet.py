@@ -36,8 +36,7 @@ _FIRES = {
         (64, 256),
     ),
 }
-"""For each version, the channels of each fire module's squeeze and expand layers, and the poolings
-between."""
+"""For each version, the fire modules' channels of squeeze and expand layers, and the poolings between."""
 
 
 def _conv(data: Any, channels: int, size: int, padding: int, name: str, stride: int = 1) -> Any:

@@ -152,7 +152,7 @@ def _inlined(function: Any, ready: dict[str, Any]) -> Any:
 
 
 def LambdaLift() -> Pass:
-    """A pass that turns each nested function into a function of the module. A function with free variables
+    """A pass that converts each nested function into a function of the module. A function with free variables
     becomes a function of these, with the attribute ``Closure``, that returns the function. The function of a
     let may call itself. Fused groups and functions for other compilers are not lifted."""
 
@@ -217,7 +217,7 @@ def RemoveUnusedFunctions(entry_functions: Sequence[str] | None = None) -> Pass:
 
     def run(mod: IRModule, context: PassContext) -> IRModule:
         kept = list(entry_functions or ("main",))
-        for name in kept:  # it grows
+        for name in kept:  # the list grows in the loop
             kept += [one for one in called(mod[name]) if one not in kept and one in mod]
         made = mod.copy()
         made.functions = {var: one for var, one in mod.functions.items() if var.name in kept}

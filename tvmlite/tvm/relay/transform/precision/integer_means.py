@@ -75,8 +75,7 @@ def _axes_of_one(call: Any, rank: int) -> tuple[list[int], bool] | None:
 
 
 def resized(call: Any, types: Types) -> Made:
-    """The rule for a resize: interpolate the integers and round, as interpolation commutes with the affine
-    map from integers to reals."""
+    """The rule for a resize: interpolate the integers and round. A mean of codes is the code of the mean."""
     value = call.args[0]
     given = types.get(value)
     if given is None or not given.is_scalar or call["method"] == "cubic" or call["extrapolation_value"]:

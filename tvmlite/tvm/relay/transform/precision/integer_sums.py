@@ -34,10 +34,9 @@ from tvmlite.tvm.relay.transform.precision.integer_values import (
 
 
 def product_rule(name: str, kernel: str, axis: int | None) -> Rule:
-    """The rule for convolutions and matrix products, with the quantized version ``name``. The weight may have
-    a scale for each output channel: on axis "O" of the layout attribute ``kernel``, or on axis 0 if
-    ``kernel`` is empty. ``axis`` is the channel axis of the result without layouts; None allows only a single
-    scale."""
+    """The rule for convolutions and matrix products with the quantized version ``name``. The weight may have
+    a scale for each output channel, on axis "O" of the layout attribute ``kernel``, or on axis 0 without one.
+    ``axis`` is the result's channel axis if there are no layouts; None allows only a single scale."""
 
     def rule(call: Any, types: Types) -> Made:
         found = operands(call, types)
