@@ -187,8 +187,7 @@ def tvm_name(node: Any) -> str:
 
 
 def _nothing_more(plain: Any) -> Any:
-    """A class's ``__getattr__``: ``plain``, the previous one, then a MissingName that lists the
-    attributes."""
+    """A class's ``__getattr__``: ``plain``, the previous one, then a MissingName that lists what exists."""
 
     def attribute(node: Any, name: str) -> Any:
         if name.startswith("_"):

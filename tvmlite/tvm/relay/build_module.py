@@ -308,8 +308,7 @@ def create_executor(
 
 
 def _array(given: Any, type_: Any, adapts: bool) -> Any:
-    """An argument as an array. A number is converted to the parameter's dtype, an array only if
-    ``adapts``."""
+    """An argument as an array. Numbers are converted to the parameter's dtype, arrays only if ``adapts``."""
     if isinstance(type_, TupleType):
         return tuple(_array(one, field, adapts) for one, field in zip(given, type_.fields, strict=True))
     if isinstance(given, nodes.Constant):

@@ -94,8 +94,7 @@ _WEIGHT = re.compile(r'initializer "(.*)"', re.DOTALL)
 
 
 def _with_parameters(module: nodes.Module) -> tuple[nodes.Module, dict[str, Any]]:
-    """``module`` with the model's weights as inputs of ``main``, after the others, and their values by
-    name."""
+    """``module`` with the model's weights as further inputs of ``main``, and the weights by name."""
     main = module.main
     found: dict[str, list[nodes.Constant]] = {}
     for node in walk(main.body):

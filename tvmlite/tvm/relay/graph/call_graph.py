@@ -39,8 +39,7 @@ class CallGraph:
         return name in self._called[name]
 
     def print_var(self, var: Any) -> str:
-        """The text of a node: the number of callers of ``var``, and a line for each function that it
-        calls."""
+        """The text of a node: the number of callers of ``var``, and a line for each of its callees."""
         name = self._name("print_var", var)
         lines = [f"  call site: <{name}> calls {one}\n" for one in self._called[name]]
         return f"Call graph node: {name},  #refs = {self.ref_count(name)}\n{''.join(lines)}"

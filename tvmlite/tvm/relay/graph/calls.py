@@ -75,8 +75,7 @@ def called(function: Any) -> list[str]:
 
 
 def to_core(module: IRModule) -> nodes.Module:
-    """``module`` as one of our modules, in which calls refer to functions themselves instead of their
-    names."""
+    """``module`` as one of our modules, in which calls refer to functions instead of their names."""
     functions: dict[str, nodes.Function] = {}
     for name in callees_first(module):
         functions[name] = with_ops(

@@ -1,5 +1,4 @@
-"""Operators whose operands' extents are not known to match: as in TVM, they are assumed to match, which is
-checked at run time."""
+"""Operators on extents that are not known to match: as in TVM they are assumed to; each run checks it."""
 
 from __future__ import annotations
 
@@ -146,8 +145,7 @@ def _with_equal_extents(name: str) -> Callable[..., Any]:
 
 
 def _spread(data: Any, vector: Any, axis: int) -> Any:
-    """``vector`` broadcast to the extent of ``data`` along ``axis``, if it has one element and that extent is
-    unknown."""
+    """``vector``, broadcast along ``axis`` of ``data`` if it has one element and that extent is unknown."""
     shape, own = _open_shape(data), known_shape(vector)
     if shape is None or own != (1,) or not -len(shape) <= axis < len(shape) or isinstance(shape[axis], int):
         return vector

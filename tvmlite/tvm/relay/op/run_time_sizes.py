@@ -27,8 +27,7 @@ _counts = itertools.count(1)
 
 
 def bound(name: str, build: Callable[..., Any], given: Mapping[str, Any], keys: list[str]) -> Any:
-    """Build the call of ``name`` with the arguments ``given``, of which the attributes ``keys`` are
-    tensors."""
+    """Build the call of ``name`` with the arguments ``given``; the attributes ``keys`` are tensors."""
     if not keys:
         known = dict(given)
         if name in _ASSUMING and _is_open(known["data"], known[_SHAPE[name]]):
@@ -47,8 +46,7 @@ def bound(name: str, build: Callable[..., Any], given: Mapping[str, Any], keys: 
 
 
 def _most(name: str, build: Callable[..., Any], given: Mapping[str, Any], value: Any) -> Any:
-    """Build a call of ``topk`` with ``k`` from a tensor, limited to the axis's extent; below 1, it is
-    that."""
+    """Build a call of ``topk`` with ``k`` from a tensor, clipped to the axis's extent; k < 1 means all."""
     axis = given.get("axis", -1)
     extent = tensor_type(f"{name}: data", given["data"]).shape[axis]
     own = make("take", make("shape_of", given["data"], dtype="int64"), _number(axis), axis=0, mode="wrap")

@@ -1,5 +1,4 @@
-"""Inception v3: parallel convolutions of several sizes, whose results are concatenated (Szegedy et al.,
-2015)."""
+"""Inception v3: concatenated parallel convolutions of several sizes (Szegedy et al., 2015)."""
 
 from __future__ import annotations
 

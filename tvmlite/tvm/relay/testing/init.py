@@ -67,8 +67,7 @@ class Constant(Initializer):
 
 
 def create_workload(net: Any, initializer: Any = None, seed: int = 0) -> tuple[IRModule, dict[str, NDArray]]:
-    """The module of a network, and its parameters except ``data``, set by ``initializer`` (default:
-    Xavier)."""
+    """The module of a network, and its parameters except ``data``, set by ``initializer`` (Xavier)."""
     mod = typed(IRModule.from_expr(net))
     np.random.seed(seed)
     initializer = initializer or Xavier()

@@ -16,8 +16,7 @@ _WEIGHTS = ("i2h_weight", "i2h_bias", "h2h_weight", "h2h_bias")
 
 
 def lstm_cell(num_hidden: int, batch_size: int = 1, dtype: str = "float32", name: str = "") -> Function:
-    """One step: a function of the input, a pair of states and four weights that returns the output and the
-    next pair of states."""
+    """One step, a function of inputs, two states and four weights: returns the output and the new states."""
     plane, state, weights = _types(num_hidden, batch_size, dtype)
     inputs, states = Var("inputs", plane), Var("states", state)
     params = [Var(one, weights[one]) for one in _WEIGHTS]

@@ -17,8 +17,7 @@ from tvmlite.tvm.relay.expr import GlobalVar
 
 
 class Order:
-    """``values`` in the order of their lines, and ``variables`` in the order in which they are named, with
-    ``params`` first."""
+    """``values`` in the order of their lines; ``variables`` in the order of naming, ``params`` first."""
 
     def __init__(self, root: Any, params: Sequence[Any] = ()) -> None:
         self.values: dict[Any, int] = {}

@@ -83,8 +83,7 @@ def _with_params(function: Any, given: Mapping[Any, Var]) -> Any:
 
 
 def _resized(what: str, param: Any, axis: int, size: int | str) -> Var:
-    """A variable like ``param`` with the extent ``size`` along ``axis``; error messages begin with
-    ``what``."""
+    """A variable like ``param`` with the extent ``size`` along ``axis``; ``what`` begins error messages."""
     type_ = tensor_type_of(param)
     shape: list[Any] = list(type_.shape)
     if not -len(shape) <= axis < len(shape):

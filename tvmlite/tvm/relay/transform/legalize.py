@@ -41,8 +41,7 @@ def Legalize(legalize_map_attr_name: str = RULE) -> Pass:
 
 
 def _without_bounds(call: nodes.Call) -> Any:
-    """The operand of a clip, if it is a ``qnn.requantize`` and the clip's bounds are its dtype's; else
-    ``call``."""
+    """The ``qnn.requantize`` before a clip to its dtype's bounds; ``call`` itself for other calls."""
     match call:
         case nodes.Call(op="clip", args=(nodes.Call(op="qnn.requantize") as given,)):
             bounds = (call["a_min"], call["a_max"])

@@ -67,8 +67,7 @@ def generic_never_op(call_node: Any, mixed_precision_type: str) -> list[Any]:
 
 
 def clip_op(call_node: Any, mixed_precision_type: str) -> list[Any]:
-    """The rule of ``clip``: the "follow" category if its bounds are in the narrow dtype's range, else
-    "never"."""
+    """The rule of ``clip``: "follow" if its bounds are in the narrow dtype's range, else "never"."""
     largest = float(dtypes.limits(mixed_precision_type)[1])
     fits = all(abs(call_node.attrs[name]) <= largest for name in ("a_min", "a_max"))
     return (generic_follow_op if fits else generic_never_op)(call_node, mixed_precision_type)

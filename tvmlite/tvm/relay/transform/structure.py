@@ -212,8 +212,7 @@ def _lifted(name: str, outer: list[Any]) -> Any:
 
 
 def RemoveUnusedFunctions(entry_functions: Sequence[str] | None = None) -> Pass:
-    """A pass that removes the functions that are not reachable from ``entry_functions`` (default
-    ``main``)."""
+    """A pass that removes functions not reachable from ``entry_functions`` (default ``main``)."""
 
     def run(mod: IRModule, context: PassContext) -> IRModule:
         kept = list(entry_functions or ("main",))

@@ -86,7 +86,6 @@ def dft(re_data: Any, im_data: Any, inverse: bool = False) -> Any:
 
 
 def _angles(count: int, frequencies: int) -> np.ndarray:
-    """The angle of element ``n`` at frequency ``k``; the product is reduced modulo ``count`` for
-    precision."""
+    """The angle of element ``n`` at frequency ``k``; the product modulo ``count`` keeps it precise."""
     products = np.outer(np.arange(frequencies), np.arange(count)) % count
     return 2 * np.pi * products / count

@@ -22,8 +22,7 @@ _current: contextvars.ContextVar[Mapping[str, str]] = contextvars.ContextVar(
 
 @contextlib.contextmanager
 def requantize_config(**options: str) -> Iterator[None]:
-    """A context in which ``rounding`` and ``compute_dtype`` of ``qnn.requantize`` default to the given
-    values."""
+    """A context that sets the defaults of ``rounding`` and ``compute_dtype`` for ``qnn.requantize``."""
     wrong = sorted(set(options) - set(_KEYS))
     if wrong:
         raise TvmliteError(

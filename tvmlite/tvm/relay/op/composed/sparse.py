@@ -113,8 +113,7 @@ _counts = itertools.count(1)
 
 
 def with_count(name: str, value: Any, build: Callable[[Any], Any]) -> Any:
-    """Call ``build`` with the value of the scalar ``value`` as a new dimension, named ``name`` and a
-    counter."""
+    """Call ``build`` with a new dimension, called ``name`` and a number, of the scalar ``value``."""
     count = dim(f"{name}_{next(_counts)}")
     return adopt(LetDims((count,), function("cast")(value, "int64"), build(count)))
 

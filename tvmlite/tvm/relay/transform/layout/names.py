@@ -36,8 +36,7 @@ def outer(layout: str, part: str) -> int | None:
 
 
 def moved(axes: Sequence[int], old: str, new: str) -> list[int] | None:
-    """The indices in ``new`` of the axes with the indices ``axes`` in ``old``; None if one is missing or
-    blocked."""
+    """Translate axis indices ``axes`` from ``old`` to ``new``; None if an axis is missing or blocked."""
     found = [place(new, parts(old)[axis]) for axis in axes]
     return None if None in found else [one for one in found if one is not None]
 

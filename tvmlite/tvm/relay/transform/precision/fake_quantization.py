@@ -144,8 +144,7 @@ class _Integers:
         return found
 
     def _value(self, node: Any, wanted: TensorAffineType | None = None) -> Made:
-        """``node`` in integers with its affine type (None for a float value); None if it cannot be
-        converted."""
+        """``node`` in integers with its affine type (None for a float); None if it cannot be converted."""
         match node:
             case nodes.Call(op="qnn.dequantize"):
                 made = self._made[node]

@@ -25,8 +25,7 @@ from tvmlite.tvm.relay.transform.precision.integer_values import (
 
 
 def mean_rule(axes: Callable[[Any, int], tuple[list[int], bool] | None]) -> Rule:
-    """The rule for a mean over the axes that ``axes`` returns: the sum, with the scale divided by the
-    count."""
+    """The rule for a mean over the axes that ``axes`` returns: the sum, at the scale divided by the count."""
 
     def rule(call: Any, types: Types) -> Made:
         given, type_ = types.get(call.args[0]), tensor_type_of(call.args[0])

@@ -90,8 +90,7 @@ def bias_add(call: Any, types: Types) -> Made:
 
 
 def sum_rule(name: str, quantized_name: str) -> Rule:
-    """The rule for sums and differences: in int32 if the scales are equal, else in the type requested for the
-    result."""
+    """The rule for sums and differences: in int32 if scales are equal, else in the type of the result."""
 
     def rule(call: Any, types: Types) -> Made:
         wanted = types.get(call)

@@ -60,8 +60,7 @@ def whole(value: Any, given: TensorAffineType) -> tuple[Any, TensorAffineType]:
 
 
 def code(value: float, given: TensorAffineType, rank: int) -> Any:
-    """The quantized ``value``: an integer, or a vector along the axis of ``given`` shaped for ``rank``
-    axes."""
+    """The quantized ``value``: an integer, or a vector along the axis, shaped for ``rank`` axes."""
     size = given.scale if tensor_type_of(given.scale).shape else given.zero_point
     shape = tuple(int(extent) for extent in tensor_type_of(size).shape)  # type: ignore[arg-type]
     filled = nodes.Constant(np.full(shape, value, "float32"))

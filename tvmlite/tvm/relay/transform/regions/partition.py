@@ -53,8 +53,7 @@ def _without_default(node: Any) -> Any:
 
 
 def _with_ends_of_fields(node: Any) -> Any:
-    """Replace the end mark around a tuple by end marks around its fields, which become the region's
-    results."""
+    """Replace the end mark around a tuple by end marks around its fields, which become results."""
     if is_mark(node, END) and isinstance(node.args[0], nodes.Tuple):
         return Tuple([marked(END, one, compiler_of(node)) for one in node.args[0].fields], node.span)
     return node

@@ -14,8 +14,7 @@ from tvmlite.tvm.relay.transform.scale import axes as ax
 
 @dataclass(frozen=True)
 class Wanted:
-    """A value whose readers can all absorb a scale of it: along which axes, and whether only a positive
-    one."""
+    """A value whose readers can all absorb a scale of it: along which axes, and whether only if positive."""
 
     axes: ax.Axes
     positive: bool
