@@ -64,7 +64,7 @@ class Op(str):
         return dict(table.defaults(table.get(self))) if table.is_known(self) else {}
 
     def get_attr(self, attr_name: str) -> Any:
-        """The attribute ``attr_name`` from ``set_attr``, or ``TOpPattern`` or ``TOpIsStateful``; else None."""
+        """The attribute ``attr_name``: from ``set_attr``, ``TOpPattern`` or ``TOpIsStateful``; else None."""
         if (self, attr_name) in _OWN:
             return _OWN[self, attr_name]
         if attr_name == "TOpPattern":
