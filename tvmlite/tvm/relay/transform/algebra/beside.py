@@ -146,7 +146,7 @@ class Denses(Beside):
         return len(_shape(self.calls[0])) - 1
 
     def takes(self, call: Any) -> bool:
-        """Whether it is a product of two matrices."""
+        """Whether ``call`` multiplies two matrices."""
         return super().takes(call) and len(_shape(call)) == 2
 
     def fits(self, first: Any, call: Any) -> bool:
@@ -201,7 +201,7 @@ class StackedDenses(Beside):
         return 0
 
     def takes(self, call: Any) -> bool:
-        """Whether it is a product of two matrices."""
+        """Whether ``call`` multiplies two matrices."""
         return super().takes(call) and len(_shape(call)) == 2
 
     def fits(self, first: Any, call: Any) -> bool:
