@@ -339,7 +339,7 @@ def enter() -> None:
     t.Tensor.shape = property(_shape, doc=_shape.__doc__)  # type: ignore[assignment]
     e.Operators.astype = _astype  # type: ignore[method-assign,assignment]
     Stage.attach_type = property(  # type: ignore[assignment]
-        lambda stage: AttachType(stage.state.attach_type), doc="Where the loops of the stage stand."
+        lambda stage: AttachType(stage.state.attach_type), doc="The stage's attach type."
     )
     for owner, properties in _PROPERTIES.items():
         for name, getter in properties.items():

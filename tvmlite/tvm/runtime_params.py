@@ -54,13 +54,13 @@ def load_param_dict(param_bytes: Any) -> dict[str, NDArray]:
     InputError."""
     reader = _Reader(param_bytes)
     if reader.number("magic number") != LIST_MAGIC:
-        raise InputError("load_param_dict: these bytes are no parameters: the magic number is another")
+        raise InputError("load_param_dict: not a parameter file: wrong magic number")
     reader.number("reserved")
     names = [reader.text() for _ in range(reader.count("names", 8))]
     if len(set(names)) != len(names):
-        raise InputError("load_param_dict: a name comes twice")
+        raise InputError("load_param_dict: duplicate name")
     if reader.count("arrays", 8) != len(names):
-        raise InputError(f"load_param_dict: there are {len(names)} names, and another number of arrays")
+        raise InputError(f"load_param_dict: there are {len(names)} names, and a different number of arrays")
     made = {name: reader.array(name) for name in names}
     if reader.left:
         raise InputError(f"load_param_dict: {reader.left} bytes are left after the last array")

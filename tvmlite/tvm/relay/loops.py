@@ -36,8 +36,8 @@ def while_loop(
             "one for each of loop_vars",
             Span.of_caller(),
         )
-    first = expr_of("while_loop: what cond gives", cond(*initial))
-    again = expr_of("while_loop: what cond gives", cond(*next_states))
+    first = expr_of("while_loop: the result of cond", cond(*initial))
+    again = expr_of("while_loop: the result of cond", cond(*next_states))
     loop = adopt(
         nodes.Loop(
             Var("iteration", TensorType((), "int64")),

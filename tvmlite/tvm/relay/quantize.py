@@ -33,11 +33,7 @@ _ANY: Mapping[str, Any] = {
     "round_for_shift": True,
     "global_scale": 8.0,
 }
-<<<<<<< HEAD
-"""Options without effect: how TVM's integer kernels shift, and memory of calibration."""
-=======
 """Options without effect, with TVM's defaults: shifts of TVM's integer kernels, and calibration."""
->>>>>>> tvma
 
 _CHOICES: Mapping[str, tuple[Any, ...]] = {
     "nbit_input": (8,),

@@ -60,8 +60,8 @@ def _with_extents(body: Any, extents: dict[Any, set[int]]) -> Any:
         several = next((sizes for sizes in found.values() if len(sizes) > 1), None)
         if several is not None:
             raise InputError(
-                f"one relay.Any() is {' and '.join(map(str, sorted(several)))} in the arguments, and a size "
-                "is computed of it: give each shape one of its own"
+                f"one relay.Any() is {' and '.join(map(str, sorted(several)))} in the arguments, and an "
+                "extent depends on it: use a separate relay.Any() for each shape"
             )
         return types.normal_dim(
             substitute(extent, {one: e.const(min(sizes), e.INDEX) for one, sizes in found.items()})

@@ -80,7 +80,7 @@ def _applied(callback: DFPatternCallback, expr: Any, mod: Any) -> Any:
             for part, exprs in found[pre].found.items()
         }
         given = called(callback.callback, pre, adopt(post), parts)
-        return expr_of("callback: what it gives", given)
+        return expr_of("the result of callback", given)
 
     return adopt(rebuilt(expr, made, rule)) if found else expr
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 _DEVICE = "it is for {}, and tvmlite compiles for CPUs: use {}"
-_TENSOR = "relay.{} takes its sizes, axes and scales in a tensor, too"
-_LOWERED = "it stands in graphs that TVM has lowered: give the graph before, and tvmlite.compile lowers it"
+_TENSOR = "relay.{} also takes its sizes, axes and scales in a tensor"
+_LOWERED = "it is only in graphs lowered by TVM: pass the graph before lowering to tvmlite.compile"
 _TRAINING = "gradients are of other operators: see relay.transform.gradient"
 _BITS = "there are no kernels of single bits: use nn.{} of int8, or qnn.{}"
 _LAYOUT = "layouts are chosen when a model is compiled, which transforms data and weights: use {}"

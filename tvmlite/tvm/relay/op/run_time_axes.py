@@ -185,7 +185,7 @@ def _vector(what: str, value: Any) -> Any:
     type_ = tensor_type(what, value)
     if type_.ndim != 1 or not type_.is_static:
         raise TypeInferError(
-            f"{what} is {show_type(type_)}, expected a vector of so many elements as is known",
+            f"{what} is {show_type(type_)}, expected a vector of known length",
             Span.of_caller(),
         )
     return make("cast", value, dtype="int64")

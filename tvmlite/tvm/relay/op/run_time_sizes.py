@@ -143,7 +143,7 @@ def _shape(what: str, value: Any) -> tuple[int, ...]:
     type_ = tensor_type(what, value)
     if not type_.is_static:
         raise TypeInferError(
-            f"{what} is {show_type(type_)}, expected numbers, or a tensor of so many elements as is known",
+            f"{what} is {show_type(type_)}, expected numbers, or a tensor of known shape",
             Span.of_caller(),
         )
     return tuple(int(extent) for extent in type_.shape)  # type: ignore[arg-type]

@@ -32,7 +32,7 @@ def Legalize(legalize_map_attr_name: str = RULE) -> Pass:
         call = adopt(node)
         types = [ty.adopted(type_of(one)) for one in (*call.args, call)]
         made = called(own, call.attrs, list(call.args), types)
-        return node if made is None else expr_of(f"{node.op}: what its rule gives", made)
+        return node if made is None else expr_of(f"{node.op}: the result of its rule", made)
 
     def legal(function: Any) -> Any:
         return adopt(rewrite(function, rule))

@@ -96,7 +96,7 @@ class _Reverse:
             case nodes.If(condition=condition, then=then, otherwise=otherwise):
                 if isinstance(gradient, tuple):
                     raise UnsupportedError(
-                        "gradient: an if that gives a tuple", node.span, "one for each field"
+                        "gradient: an If with a tuple result", node.span, "use one If for each field"
                     )
                 self._add(then, nodes.If(condition, gradient, zeros_like(gradient), node.span))
                 self._add(otherwise, nodes.If(condition, zeros_like(gradient), gradient, node.span))

@@ -61,7 +61,7 @@ def _altered(call: nodes.Call, attrs: dict[str, Any], args: list[Any]) -> Any:
     )
     if given is None:
         return None
-    made = expr_of(f"{call.op}: what its rule gives", given)
+    made = expr_of(f"{call.op}: the result of its rule", given)
     if not isinstance(made, nodes.Call):
         raise UnsupportedError(
             f"AlterOpLayout: the rule of {call.op} gives {show(made)}, expected a call of an operator",

@@ -44,9 +44,10 @@ def check(op: str, layouts: Sequence[str]) -> None:
     """Raise an error unless ``layouts`` can be requested for ``op``."""
     if op not in OPERATORS:
         raise UnsupportedError(
-            f"ConvertLayout: {op} has no layout to be asked for",
+            f"ConvertLayout: no layout can be requested for {op}",
             Span.of_caller(),
-            hint="others take the layout that comes; " + ", ".join(OPERATORS) + " can be asked",
+            hint="other operators adapt to their inputs; layouts can be requested for "
+            + ", ".join(OPERATORS),
         )
     if not layouts or layouts[0] == DEFAULT:
         raise ConfigError(

@@ -80,7 +80,7 @@ def _of_program(rule: Any, call: Any, types: Types) -> Made:
     if made is None:
         return None
     expr, type_ = made
-    return expr_of(f"{call.op}: what its rule gives", expr), type_
+    return expr_of(f"{call.op}: the result of its rule", expr), type_
 
 
 def _type(call: nodes.Call, dtype: str) -> TensorAffineType:
