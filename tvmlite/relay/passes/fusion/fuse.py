@@ -206,10 +206,8 @@ def _recomputed(nodes: list[_Node], groups: _Groups) -> dict[Call, list[Call]]:
         if stored and fusible and groups.kind(node) <= Fuse.BROADCAST and not is_view(node.call):
             own = [one.call for one in groups.merged_members({node})]
             parts = [own, *([call] for call in readers.values())]
-            if (
-                decide(groups.decisions, "again", lambda parts=parts: parts, (ONCE, RECOMPUTE), ONCE)
-                == RECOMPUTE
-            ):
+            taken = decide(groups.decisions, "again", lambda parts=parts: parts, (ONCE, RECOMPUTE), ONCE)
+            if taken == RECOMPUTE:
                 found[node.call] = own
     return found
 

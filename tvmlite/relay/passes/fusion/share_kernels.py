@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from tvmlite.core import dtype as dtypes
 from tvmlite.core.node import postorder, rewrite, substitute
-from tvmlite.relay.entry.canonical_dims import with_plain_extents
+from tvmlite.relay.entry.canonical_dims import with_canonical_extents
 from tvmlite.relay.ir.infer import type_of
 from tvmlite.relay.ir.nodes import Call, Constant, Expr, Function, Var
 from tvmlite.relay.passes.graph_pass import graph_pass
@@ -35,7 +35,7 @@ def share_kernels(body: Expr) -> Expr:
         if isinstance(node, Call) and isinstance(node.op, Function):
             numbers = list(_scalar_constants(node.op))
             if numbers:
-                text = printer.show(with_plain_extents(_with_parameters(node.op, numbers))[0])
+                text = printer.show(with_canonical_extents(_with_parameters(node.op, numbers))[0])
                 by_text.setdefault(text, {})[node.op] = numbers
     varying = {
         group: found for groups in by_text.values() for group, found in _differing_constants(groups).items()
