@@ -24,7 +24,7 @@ from tvmlite.relay.entry.step_order import reordered
 from tvmlite.relay.ir.blocks import Bind, Block, Branch, Repeat, Run, order, steps_of
 from tvmlite.relay.ir.infer import type_of
 from tvmlite.relay.ir.interpret import negative_extent, takes_too_long, too_many_iterations
-from tvmlite.relay.ir.nodes import NO_END, Call, Function, Loop, Module, Tuple, Var
+from tvmlite.relay.ir.nodes import UNLIMITED_TRIP_COUNT, Call, Function, Loop, Module, Tuple, Var
 from tvmlite.relay.ir.types import TensorType, num_elements
 from tvmlite.relay.ops.assume import promises
 from tvmlite.te import arith
@@ -284,7 +284,7 @@ class _Statements:
         with_count, read_count, put_count = self._scalar_view((node, count - 1), "count")
         with_index, _, put_index = self._scalar_view((node.index, 0), "index")
         start = with_index(put_index(iteration))
-        trip_count = e.convert(node.turns, e.INDEX)
+        trip_count = e.convert(node.trip_count, e.INDEX)
         timed, time_check = self._time_limit(node, trip_count)
         if node.condition is None:
             body = loop.Seq((*time_check, start, self._block(step.body, frame, list)))
@@ -309,13 +309,13 @@ class _Statements:
         self, node: Loop, trip_count: e.Expr
     ) -> tuple[Callable[[loop.Stmt], loop.Stmt], tuple[loop.Stmt, ...]]:
         """A wrapper that records a loop's start, and each iteration's check of the time limit, if needed."""
-        if isinstance(trip_count, e.Const) and trip_count.value < NO_END:
+        if isinstance(trip_count, e.Const) and trip_count.value < UNLIMITED_TRIP_COUNT:
             return lambda inner: inner, ()
         began = e.Var("began", e.INDEX)
         within = _clock() - began <= config.loop_seconds() * 10**9
         check = self._require(within, takes_too_long(node))
         if not isinstance(trip_count, e.Const):
-            check = loop.If(trip_count >= NO_END, check)
+            check = loop.If(trip_count >= UNLIMITED_TRIP_COUNT, check)
         return lambda inner: loop.Let(began, _clock(), inner), (check,)
 
     def _with_iteration_count(self, node: Loop) -> Callable[[loop.Stmt], loop.Stmt]:

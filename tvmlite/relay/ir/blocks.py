@@ -137,11 +137,11 @@ def blocks_of(body: Expr, root: Block) -> tuple[dict[Expr, Block], dict[tuple[Ex
     inner: dict[tuple[Expr, str], Block] = {}
     nodes = [node for node in _in_order(body) if isinstance(node, Expr)]
     loops = any(isinstance(node, Loop) for node in nodes)
-    free, stopping = (_free(nodes), _stopping(nodes)) if loops else ({}, set())
-    turning: dict[Block, Loop] = {}
+    free, may_stop = (_free_binders(nodes), _nodes_that_may_stop(nodes)) if loops else ({}, set())
+    loop_of_block: dict[Block, Loop] = {}
     for node in reversed(nodes):
-        while (loop := turning.get(places[node])) and _is_invariant(node, places, loop, free):
-            if node in stopping and not _iterates_at_least_once(loop):
+        while (loop := loop_of_block.get(places[node])) and _is_invariant(node, places, loop, free):
+            if node in may_stop and not _has_an_iteration(loop):
                 break
             outer = places[node].parent
             assert outer is not None
@@ -151,7 +151,7 @@ def blocks_of(body: Expr, root: Block) -> tuple[dict[Expr, Block], dict[tuple[Ex
             if name:
                 block = inner[node, name] = block.child(child)
             if isinstance(node, Loop) and name:
-                turning[block] = node
+                loop_of_block[block] = node
             known = places.get(child)
             places[child] = block if known is None else innermost(known, block)
     return places, inner
@@ -164,18 +164,18 @@ def _is_invariant(node: Expr, places: dict[Expr, Block], loop: Loop, free: dict[
     """Whether ``node``, in a block that ``loop`` repeats, can be computed before the loop: it is not the
     block's result, and depends on nothing that is bound in the block."""
     block = places[node]
-    bound = (one is loop or places.get(one) is block for one in free[node])
-    return node is not block.result and not any(bound)
+    bound_inside = (one is loop or places.get(one) is block for one in free[node])
+    return node is not block.result and not any(bound_inside)
 
 
-def _stopping(nodes: list[Expr]) -> set[Expr]:
+def _nodes_that_may_stop(nodes: list[Expr]) -> set[Expr]:
     """The nodes that may stop a run or depend on one that may. Before a loop without iterations they would
     stop a valid run. A loop's results are assumed not to stop a run: otherwise an invariant inner loop would
     have to run in each iteration of the outer one. ``nodes`` are in order."""
     found: set[Expr] = set()
     for node in nodes:
-        made_of = not isinstance(node, Loop) and any(child in found for child in node.children())
-        if made_of or _may_stop(node):
+        depends = not isinstance(node, Loop) and any(child in found for child in node.children())
+        if depends or _may_stop(node):
             found.add(node)
     return found
 
@@ -190,13 +190,13 @@ def _may_stop(node: Expr) -> bool:
     return False
 
 
-def _iterates_at_least_once(loop: Loop) -> bool:
+def _has_an_iteration(loop: Loop) -> bool:
     """Whether ``loop`` is known to make at least one iteration."""
     begins = loop.condition is None or (isinstance(loop.condition, Constant) and bool(loop.condition.data))
-    return begins and isinstance(loop.turns, int) and loop.turns > 0
+    return begins and isinstance(loop.trip_count, int) and loop.trip_count > 0
 
 
-def _free(nodes: list[Expr]) -> dict[Expr, Free]:
+def _free_binders(nodes: list[Expr]) -> dict[Expr, Free]:
     """The binders that each of ``nodes`` depends on: enclosing loops, by their index or states, and LetDims.
     ``nodes`` are in order."""
     binders: dict[object, Loop | LetDims] = {}
@@ -220,8 +220,8 @@ def _mentioned(node: Expr) -> list[SizeVar]:
             return dimensions_of(group)
         case Call(attrs=attrs):
             return dims_of([value for _, value in attrs])
-        case Loop(turns=turns):
-            return dims_of(turns)
+        case Loop(trip_count=trip_count):
+            return dims_of(trip_count)
     return []
 
 

@@ -127,7 +127,9 @@ class _Binder:
             return dataclasses.replace(made, dims=tuple(self.renamed.get(one, one) for one in made.dims))
         if isinstance(made, Loop):
             index, *states = map(self.variable, (made.index, *made.states))
-            return dataclasses.replace(made, index=index, states=tuple(states), turns=self.value(made.turns))
+            return dataclasses.replace(
+                made, index=index, states=tuple(states), trip_count=self.value(made.trip_count)
+            )
         if not isinstance(made, Call):
             return made
         if isinstance(made.op, Function):

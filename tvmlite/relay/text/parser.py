@@ -264,12 +264,12 @@ class Parser(ValueReader):
         self._open(then_read)
 
     def _loop(self, token: Token, finish: Callable[[Expr], None]) -> None:
-        """``loop (%i < turns, while %go, %s: type = initial, ...) { (%on, next, ...) }``"""
+        """``loop (%i < trip_count, while %go, %s: type = initial, ...) { (%on, next, ...) }``"""
         lexer = self.lexer
         lexer.expect("(")
         counter = lexer.expect_kind("local", "the number of the iteration, as in %i")
         lexer.expect("<")
-        turns = self.dimension()
+        trip_count = self.dimension()
         condition = None
         states: list[tuple[str, Var]] = []
         initial: list[Expr] = []
@@ -286,7 +286,7 @@ class Parser(ValueReader):
 
         def done(body: Expr) -> None:
             variables = tuple(var for _, var in states)
-            finish(Loop(index, variables, turns, condition, tuple(initial), body, lexer.span(token)))
+            finish(Loop(index, variables, trip_count, condition, tuple(initial), body, lexer.span(token)))
 
         self._open(done)
         for name, var in ((counter.text, index), *states):

@@ -246,10 +246,10 @@ class Printer:
         self._line(depth, f"let {names} = {text};")
 
     def _loop(self, start: str, node: Loop, depth: int, end: str) -> Iterator[Any]:
-        """``loop (%i < turns, while %go, %s: type = initial) { (%on, next) }``"""
+        """``loop (%i < trip_count, while %go, %s: type = initial) { (%on, next) }``"""
         parts = [] if node.condition is None else [f"while {self._text(node.condition)}"]
         firsts = [self._text(one) for one in node.initial]
-        head = f"{self._declare(node.index)} < {show_dim(node.turns)}"
+        head = f"{self._declare(node.index)} < {show_dim(node.trip_count)}"
         states = [f"{self._typed(var)} = {first}" for var, first in zip(node.states, firsts, strict=True)]
         self._line(depth, f"{start}loop ({', '.join([head, *parts, *states])}) {{")
         yield self._block(self._layout.blocks[node, 0], node.body, depth + 1, "")
