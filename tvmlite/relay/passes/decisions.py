@@ -73,8 +73,8 @@ class Decisions:
             return known.taken
         taken = self.chosen.get(name, proposed or default)
         if taken not in alternatives:
-            there = _listed(alternatives)
-            self.notes.append(f"{taken!r} is chosen for the decision {name!r}, where there are {there}")
+            available = _listed(alternatives)
+            self.notes.append(f"{taken!r} is chosen for the decision {name!r}, where there are {available}")
             taken = default
         self.asked[name] = Decision(name, tuple(alternatives), default, taken, 1, spans, kind)
         return taken
@@ -87,8 +87,8 @@ class Decisions:
                 raise InputError(
                     f"decisions: no pass asked for {name!r}", hint=f"the nearest there are: {_listed(near)}"
                 )
-            if alternative not in (there := self.asked[name].alternatives):
-                raise InputError(f"decisions: {name!r} is {alternative!r}, expected {_listed(there)}")
+            if alternative not in (available := self.asked[name].alternatives):
+                raise InputError(f"decisions: {name!r} is {alternative!r}, expected {_listed(available)}")
 
 
 def decide(
@@ -120,11 +120,11 @@ def _described(calls: Sequence[Call]) -> str:
     short = " ".join(names if len(names) <= MOST_NAMED else [*names[: MOST_NAMED - 1], "...", names[-1]])
     type_ = type_of(calls[-1])
     shape = f", {show_shape(type_.shape)}" if isinstance(type_, TensorType) else ""
-    text = "\n".join(map(_alone, calls))
+    text = "\n".join(map(_standalone_text, calls))
     return f"{short}{shape} #{hashlib.sha256(text.encode()).hexdigest()[:8]}"
 
 
-def _alone(call: Call) -> str:
+def _standalone_text(call: Call) -> str:
     """``call`` as text, with parameters as its arguments."""
     params: dict[Expr, Var] = {}
 

@@ -13,7 +13,7 @@ from tvmlite.relay.ir.op import make
 from tvmlite.relay.ir.types import same_dim
 from tvmlite.relay.passes.graph_pass import graph_pass
 from tvmlite.relay.passes.patterns import (
-    CLOSE,
+    CONSTANT_TOLERANCE,
     Number,
     Readers,
     Reduction,
@@ -32,7 +32,7 @@ NORMS = ("nn.layer_norm", "nn.rms_norm")
 
 VALUE, DATA = Wildcard("value"), Wildcard("data")
 VARIANCE = Reduction("mean", VALUE * VALUE | VALUE**2.0) + Number(name="epsilon")
-ROOT = op("sqrt", VARIANCE) | VARIANCE ** Number(0.5, tolerance=CLOSE)
+ROOT = op("sqrt", VARIANCE) | VARIANCE ** Number(0.5, tolerance=CONSTANT_TOLERANCE)
 NORMALIZED = VALUE / ROOT | VALUE * (op("rsqrt", VARIANCE) | 1.0 / ROOT | VARIANCE**-0.5)
 CENTRED = DATA - Reduction("mean", DATA)
 

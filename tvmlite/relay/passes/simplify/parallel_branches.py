@@ -37,7 +37,7 @@ def combine_parallel(body: Expr, key: Key, combine: Combine, axis: int, least: i
     group_of: dict[Expr, list[Branch]] = {branch.end: group for group in groups for branch in group}
     if not groups:
         return body
-    whole: dict[int, Expr] = {}
+    merged: dict[int, Expr] = {}
     done: dict[Expr, Expr] = {}
     for node in postorder(body):
         assert isinstance(node, Expr)
@@ -45,9 +45,9 @@ def combine_parallel(body: Expr, key: Key, combine: Combine, axis: int, least: i
         if group is None:
             done[node] = node.map_children(done.__getitem__)
             continue
-        if id(group) not in whole:
-            whole[id(group)] = _whole(group, done[group[0].anchor.args[0]], combine, axis)
-        done[node] = _slice(group, node, whole[id(group)], axis)
+        if id(group) not in merged:
+            merged[id(group)] = _merged(group, done[group[0].anchor.args[0]], combine, axis)
+        done[node] = _slice(group, node, merged[id(group)], axis)
     return done[body]
 
 
@@ -98,7 +98,7 @@ def _read_in_slices(expr: Expr, readers: Mapping[Expr, Sequence[Expr | None]]) -
     return True
 
 
-def _whole(group: Sequence[Branch], data: Expr, combine: Combine, axis: int) -> Expr:
+def _merged(group: Sequence[Branch], data: Expr, combine: Combine, axis: int) -> Expr:
     """The merged anchor of ``group``, with the concatenated biases added."""
     made = combine(data, [branch.anchor for branch in group])
     biases = [branch.bias for branch in group if branch.bias is not None]
