@@ -56,7 +56,7 @@ def faster_layers(
     except InputError as error:
         if required:
             raise
-        return Speed(unknown=error.message)
+        return Speed(not_measured=error.message)
     given = None if plan.given is None else compile(plan.given, **common)
     search = Search(plan, build, inputs, given, run, progress)
     found = search.fastest()

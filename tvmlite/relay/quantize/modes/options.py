@@ -62,7 +62,7 @@ def refuse(mode: str, why: str, given: Mapping[str, Any]) -> None:
             raise InputError(f"quantize: mode={mode!r} takes no {name}: {why}")
 
 
-def known_layers(keep_float: Collection[str], layers: Collection[str]) -> None:
+def check_layer_names(keep_float: Collection[str], layers: Collection[str]) -> None:
     """Raise an InputError if a name in ``keep_float`` is not in ``layers``."""
     for name in sorted(set(keep_float).difference(layers)):
         raise InputError(
