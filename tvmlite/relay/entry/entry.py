@@ -82,9 +82,9 @@ def build_entry(
         scratch = _scratch_of(root, kernels)
         root = reordered(root, scratch, policy.alignment)
     sizes = _input_dimensions(main, root)
-    places = BufferPlacement(main, root, output_names(module, len(slots_of(main.body))), policy, scratch)
-    attrs = _in_place(module, root, places)
-    statements = _Statements(places, kernels, root)
+    placement = BufferPlacement(main, root, output_names(module, len(slots_of(main.body))), policy, scratch)
+    attrs = _in_place(module, root, placement)
+    statements = _Statements(placement, kernels, root)
     body = statements.body()
     if policy.compact:
         groups = [run.call.op for run in statements.runs if isinstance(run.call.op, Function)]
@@ -92,18 +92,18 @@ def build_entry(
     called = [kernels[run.call.op] for run in statements.runs if isinstance(run.call.op, Function)]
     function = loop.Function(
         name,
-        (*places.inputs, *(one for one in places.outputs if one.scope == "param")),
-        tuple(places.outputs),
+        (*placement.inputs, *(one for one in placement.outputs if one.scope == "param")),
+        tuple(placement.outputs),
         sizes,
         body,
         statements.workspace(),
         tuple(statements.messages),
         tuple(one.symbol for one in called),
         attrs=attrs,
-        dynamic_outputs=places.dynamic_outputs,
+        dynamic_outputs=placement.dynamic_outputs,
         counts_runs=any(one.sweeps for one in called),
     )
-    return function, places.constants
+    return function, placement.constants
 
 
 def _scratch_of(root: Block, kernels: Mapping[Function, KernelInterface]) -> dict[Call, int]:
@@ -117,13 +117,13 @@ def _scratch_of(root: Block, kernels: Mapping[Function, KernelInterface]) -> dic
     return found
 
 
-def _in_place(module: Module, root: Block, places: BufferPlacement) -> tuple[tuple[str, Any], ...]:
+def _in_place(module: Module, root: Block, placement: BufferPlacement) -> tuple[tuple[str, Any], ...]:
     """The attribute of an entry that maps outputs to the inputs whose memory they are in.
 
     A VerifyError if a group stores its result over an input and no output is declared to be there.
     """
     main, declared = module.main, dict(dict(module.attrs).get(memory.IN_PLACE, ()))
-    results = zip(slots_of(main.body), output_names(module, len(places.outputs)), strict=True)
+    results = zip(slots_of(main.body), output_names(module, len(placement.outputs)), strict=True)
     known = {slot[0]: declared.get(name) for slot, name in results}
     for _, step in steps_of(root):
         shared = memory.in_place(step.call) if isinstance(step, Run) else None
@@ -138,9 +138,9 @@ def _in_place(module: Module, root: Block, places: BufferPlacement) -> tuple[tup
                 step.call.span,
                 hint="relay.passes.update_in_place declares it",
             )
-    inputs = {p.name: buffer for p, buffer in zip(main.params, places.inputs, strict=True)}
-    names = output_names(module, len(places.outputs))
-    rows = [(b, inputs[declared[n]]) for n, b in zip(names, places.outputs, strict=True) if n in declared]
+    inputs = {p.name: buffer for p, buffer in zip(main.params, placement.inputs, strict=True)}
+    names = output_names(module, len(placement.outputs))
+    rows = [(b, inputs[declared[n]]) for n, b in zip(names, placement.outputs, strict=True) if n in declared]
     return ((memory.IN_PLACE, tuple(rows)),) if rows else ()
 
 
@@ -154,9 +154,9 @@ class _Statements:
     """Builds the statements of the entry: kernel calls in the order of blocks, on views of the values."""
 
     def __init__(
-        self, places: BufferPlacement, kernels: Mapping[Function, KernelInterface], root: Block
+        self, placement: BufferPlacement, kernels: Mapping[Function, KernelInterface], root: Block
     ) -> None:
-        self.placement, self.plan, self.kernels, self.root = places, places.plan, kernels, root
+        self.placement, self.plan, self.kernels, self.root = placement, placement.plan, kernels, root
         self.messages: list[str] = []
         self.runs: list[Run] = []
         self.scratch: dict[Bind | None, e.Expr] = {}

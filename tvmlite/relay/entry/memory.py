@@ -299,8 +299,8 @@ class _Liveness:
         self._read(step.body.result)
         self._loops = self._loops[:-1]
         self._ends[step] = self._now
-        whole = [(node, k) for k in range(len(tensor_types(type_of(node))) + 1)]
-        for slot in (*whole, *((var, 0) for var in (node.index, *node.states))):
+        result_slots = [(node, k) for k in range(len(tensor_types(type_of(node))) + 1)]
+        for slot in (*result_slots, *((var, 0) for var in (node.index, *node.states))):
             self._last[slot] = max(self._last[slot], self._now)
 
     def _define(self, node: Expr, types: Sequence[TensorType]) -> None:

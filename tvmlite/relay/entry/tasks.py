@@ -106,7 +106,7 @@ def _weights(text: str) -> tuple[int, ...]:
         names = operators.get(str(call.op)).argument_names
         used = [arg for name, arg in zip(names, call.args, strict=False) if name == "weight"]
         found.update((arg, None) for arg in used if isinstance(arg, Var))
-    return tuple(place for place, param in enumerate(group.params) if param in found)
+    return tuple(position for position, param in enumerate(group.params) if param in found)
 
 
 template(NAME, _fused, _rules, _weights)

@@ -94,7 +94,7 @@ class Decisions:
 def decide(
     decisions: Decisions | None,
     kind: str,
-    place: Callable[[], Sequence[Sequence[Call]]],
+    calls: Callable[[], Sequence[Sequence[Call]]],
     alternatives: Sequence[str],
     default: str,
     proposed: str | None = None,
@@ -102,12 +102,12 @@ def decide(
     """The one of ``alternatives`` to take; ``proposed`` is the one with the lowest cost, if the pass knows
     it.
 
-    ``place`` returns the calls that the decision is about, in parts. It is only called with ``decisions``;
+    ``calls`` returns the calls that the decision is about, in parts. It is only called with ``decisions``;
     without, the result is ``default``. Points with equal operators, attributes and types are one decision.
     """
     if decisions is None:
         return default
-    parts = place()
+    parts = calls()
     name = f"{kind} {' | '.join(map(_described, parts))}"
     spans = frozenset(call.span for part in parts for call in part if call.span is not None)
     return decisions.take(name, alternatives, default, spans, proposed, kind)

@@ -118,7 +118,7 @@ class _Layers:
         self.found: dict[Expr, tuple[int, ...]] = {}
         self._readers = readers_of(body)
         nodes = list(outer_nodes(body))
-        self._order = {node: place for place, node in enumerate(nodes)}
+        self._order = {node: position for position, node in enumerate(nodes)}
         self._marked: set[Expr] = set()
         self._bytes: set[Expr] = set()
         candidates = [

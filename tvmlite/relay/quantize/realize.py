@@ -69,9 +69,9 @@ def scale_and_zero(low: float, high: float, dtype: str) -> tuple[np.float32, int
     low, high = min(low, 0.0), max(high, 0.0)
     if dtype == "int8":
         return np.float32(safe_scales(np.float32(max(-low, high) / MAX_WEIGHT_CODE))), 0
-    least, most = dtypes.limits(dtype)
-    scale = safe_scales(np.float32((high - low) / (most - least)))
-    return scale, int(np.clip(np.rint(least - low / scale), least, most))
+    lowest_code, highest_code = dtypes.limits(dtype)
+    scale = safe_scales(np.float32((high - low) / (highest_code - lowest_code)))
+    return scale, int(np.clip(np.rint(lowest_code - low / scale), lowest_code, highest_code))
 
 
 def quantized_data(mark: Call, data: Expr) -> Expr:

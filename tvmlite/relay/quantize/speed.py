@@ -36,7 +36,7 @@ class Plan:
     ``exact`` is the model in float32; ``narrow(kept)`` returns the model with all layers but those in
     ``kept`` in ``dtype``, and the options to compile it with. Both have the spans of ``with_spans``.
     ``decided_with`` maps the name of a layer to those that are decided with it. ``inputs`` are those of a
-    run, None if there is no data. ``given`` is the original float model if ``exact`` is an adjusted one.
+    run, None if there is no data. ``original`` is the original float model if ``exact`` is an adjusted one.
     ``key`` is equal for models with equal operators and types that are quantized in the same way.
     """
 
@@ -46,7 +46,7 @@ class Plan:
     key: str
     narrow: Callable[[frozenset[str]], tuple[Module, Mapping[str, Any]]]
     inputs: Mapping[str, np.ndarray] | None = None
-    given: Module | None = None
+    original: Module | None = None
     decided_with: Mapping[str, frozenset[str]] = field(default_factory=dict)
 
 

@@ -204,11 +204,11 @@ def _recomputed(nodes: list[_Node], groups: _Groups) -> dict[Call, list[Call]]:
         fusible = all(read_kind <= Fuse.COMM_REDUCE for _, read_kind in node.readers)
         stored = groups.sink(node) is node and len(readers) > 1 and not node.escapes
         if stored and fusible and groups.kind(node) <= Fuse.BROADCAST and not is_view(node.call):
-            own = [one.call for one in groups.merged_members({node})]
-            parts = [own, *([call] for call in readers.values())]
+            group = [one.call for one in groups.merged_members({node})]
+            parts = [group, *([call] for call in readers.values())]
             taken = decide(groups.decisions, "again", lambda parts=parts: parts, (ONCE, RECOMPUTE), ONCE)
             if taken == RECOMPUTE:
-                found[node.call] = own
+                found[node.call] = group
     return found
 
 
@@ -276,14 +276,14 @@ def _merge_paths(start: _Node, sink: _Node, groups: _Groups, can_fuse: Callable[
 
 def _may_not_pay_off(start: _Node, members: list[_Node], groups: _Groups) -> bool:
     """Whether merging the group of ``start`` with the rest of ``members`` may not pay off."""
-    own = groups.sink(start)
+    start_sink = groups.sink(start)
     if groups.kind(start) not in (Fuse.OUT_ELEMWISE_FUSABLE, Fuse.COMM_REDUCE):
-        rest = (one.call for one in members if groups.sink(one) is not own)
-        if is_view(start.call) or all(map(is_view, rest)):
+        added_calls = (one.call for one in members if groups.sink(one) is not start_sink)
+        if is_view(start.call) or all(map(is_view, added_calls)):
             return False
         return start.path_kind > Fuse.ELEMWISE or groups.kind(start) is Fuse.INJECTIVE
     calls = {one.call for one in members}
-    added = [arg for one in members if groups.sink(one) is not own for arg in one.call.args]
+    added = [arg for one in members if groups.sink(one) is not start_sink for arg in one.call.args]
     return any(_has_shape_of(arg, start.call) for arg in added if arg not in calls)
 
 
@@ -297,26 +297,26 @@ def _has_shape_of(value: Expr, result: Call) -> bool:
 
 def _decide_fusion(start: _Node, members: list[_Node], groups: _Groups) -> str:
     """The decision whether to merge the group of ``start`` with the rest of ``members``."""
-    own = groups.sink(start)
+    start_sink = groups.sink(start)
 
-    def place() -> list[list[Call]]:
-        first = [one.call for one in members if groups.sink(one) is own]
-        return [first, [one.call for one in members if groups.sink(one) is not own]]
+    def calls_in_parts() -> list[list[Call]]:
+        group = [one.call for one in members if groups.sink(one) is start_sink]
+        return [group, [one.call for one in members if groups.sink(one) is not start_sink]]
 
-    return decide(groups.decisions, "fuse", place, (FUSED, SEPARATE), FUSED)
+    return decide(groups.decisions, "fuse", calls_in_parts, (FUSED, SEPARATE), FUSED)
 
 
 def _rebuild(body: Expr, groups: _Groups) -> Expr:
     """Wrap each group in ``body`` in a function of its own."""
     members = groups.members()
-    inside = {node.call for group in members.values() for node in group}
+    fused = {node.call for group in members.values() for node in group}
     done: dict[Expr, Expr] = {}
     for expr in postorder(body):
         assert isinstance(expr, Expr)
         if expr in members:
             function, arguments = _function([node.call for node in members[expr]])
             done[expr] = Call(function, tuple(done[a] for a in arguments), span=expr.span)  # type: ignore[union-attr]
-        elif expr not in inside:
+        elif expr not in fused:
             done[expr] = expr.map_children(done.__getitem__)
     return done[body]
 

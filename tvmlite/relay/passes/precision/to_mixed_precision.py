@@ -107,7 +107,7 @@ class _Mixed:
         """Add the operands of ``node`` that must be rounded to ``rounded``; its readers have been visited."""
         if node in self.products:
             self.rounded.update(self._operands(node))
-        elif node in self.rounded and (isinstance(node, TupleGetItem) or _only_moves_data(node)):
+        elif node in self.rounded and (isinstance(node, TupleGetItem) or _is_data_movement(node)):
             self.rounded.update(_float_operands(node))
 
     def _is_product(self, node: Expr) -> bool:
@@ -124,7 +124,7 @@ class _Mixed:
 
     def _make(self, node: Expr) -> None:
         """Rebuild ``node`` on rewritten children, in the precision that it is computed in."""
-        if self._moves_narrow_data(node):
+        if self._is_narrow_data_movement(node):
             self.narrow[node] = self._read(node, _float_operands(node))
             return
         made = self._read(node, self._operands(node) if node in self.products else set())
@@ -136,11 +136,11 @@ class _Mixed:
         else:
             self.wide[node] = made
 
-    def _moves_narrow_data(self, node: Expr) -> bool:
+    def _is_narrow_data_movement(self, node: Expr) -> bool:
         """Whether ``node`` moves values that are 16-bit already, or is to be rounded to 16 bits."""
         if isinstance(node, TupleGetItem):
             return node.value in self.narrow
-        if not _only_moves_data(node):
+        if not _is_data_movement(node):
             return False
         floats = _float_operands(node)
         return node in self.rounded or all(_is_computed(one) and one in self.narrow for one in floats)
@@ -203,7 +203,7 @@ def _float_operands(node: Expr) -> set[Expr]:
     return {one for one in fields if _dtypes(one) == {"float32"}}
 
 
-def _only_moves_data(node: Expr) -> bool:
+def _is_data_movement(node: Expr) -> bool:
     """Whether the floats of ``node`` are those of its only float argument, at other positions. Operators that
     replace some elements of a tensor (``tensor_scatter``) have two, and may be done in place."""
     if not (isinstance(node, Call) and isinstance(node.op, str)):

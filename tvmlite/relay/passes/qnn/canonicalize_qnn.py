@@ -33,8 +33,8 @@ def _canonical(node: Expr) -> Expr:
         return _requantize_by_constants(node)
     if not (isinstance(node.op, str) and op.get(node.op).quantized):
         return node
-    if (plain := expanded(node)) is not node:  # it had another layout
-        return with_span_of(plain, node, _canonical)
+    if (expansion := expanded(node)) is not node:  # it had another layout
+        return with_span_of(expansion, node, _canonical)
     tensor_type_of(node)  # errors are about this node, not about its expansion
     return with_span_of(RULES[node.op](node, *node.args), node, _canonical)
 

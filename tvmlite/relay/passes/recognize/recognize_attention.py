@@ -46,14 +46,14 @@ def recognize_attention(body: Expr, decisions: Decisions | None = None) -> Expr:
 def _choose_kernel(node: Call, made: Expr, decisions: Decisions | None) -> str:
     """The decision whether ``node``, the product with the values, becomes ``made``, a view of attention."""
 
-    def place() -> list[list[Call]]:
+    def calls_in_parts() -> list[list[Call]]:
         inner = through_views(made)
         while isinstance(inner, Call) and inner.op == "where":
             inner = inner.args[2]
         assert isinstance(inner, Call)
         return [[inner, node]]
 
-    return decide(decisions, "attention", place, (ONE_KERNEL, SEPARATE), ONE_KERNEL)
+    return decide(decisions, "attention", calls_in_parts, (ONE_KERNEL, SEPARATE), ONE_KERNEL)
 
 
 def _recognize(node: Expr, readers: Readers, decisions: Decisions | None) -> Expr:
@@ -284,11 +284,11 @@ def _unrepeated(expr: Expr) -> Expr:
     """The ``(b, g, n, d)`` whose heads, each repeated in a run, are ``expr``; else ``expr`` itself."""
     if not (isinstance(expr, Call) and is_view(expr)):
         return expr
-    wide = expr.args[0]
-    if not (isinstance(wide, Call) and wide.op == "broadcast_to"):
+    repeated = expr.args[0]
+    if not (isinstance(repeated, Call) and repeated.op == "broadcast_to"):
         return expr
-    shape, broadcast = tensor_type_of(expr).shape, tensor_type_of(wide).shape
-    given = tensor_type_of(wide.args[0]).shape
+    shape, broadcast = tensor_type_of(expr).shape, tensor_type_of(repeated).shape
+    given = tensor_type_of(repeated.args[0]).shape
     if len(broadcast) != 5 or len(given) != 5 or not is_one(given[2]):
         return expr
     wanted = (given[0], given[1], *given[3:])
@@ -297,7 +297,7 @@ def _unrepeated(expr: Expr) -> Expr:
     )
     if not is_repetition or not same_shape((shape[0], *shape[2:]), (broadcast[0], *broadcast[3:])):
         return expr
-    return _reshaped(wide.args[0], wanted)
+    return _reshaped(repeated.args[0], wanted)
 
 
 def _mask(masks: list[Expr], dtype: str, flat: bool) -> Expr | None:
@@ -349,6 +349,6 @@ def _where_in_layout(node: Call, where: Call, readers: Readers) -> Expr | None:
         return None
     shape = tensor_type_of(rows).shape
     missing: Shape = (1,) * (4 - len(shape))
-    whole = _reshaped(rows, missing + shape)
-    transposed = simplified(make("transpose", whole, axes=node["axes"], span=node.span))
+    full_rank = _reshaped(rows, missing + shape)
+    transposed = simplified(make("transpose", full_rank, axes=node["axes"], span=node.span))
     return make("where", transposed, zero, value, span=node.span)

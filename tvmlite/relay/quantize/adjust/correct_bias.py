@@ -37,12 +37,12 @@ def correct_bias(module: Module, noise: Mapping[str, Noise]) -> Module:
         if node in errors and node not in addition_of:
             return make("add", made, Constant(errors[node]), span=made.span)  # type: ignore[union-attr]
         if isinstance(made, Call) and made.op == "add" and isinstance(node, Call):
-            for place, arg in enumerate(node.args):
+            for position, arg in enumerate(node.args):
                 if addition_of.get(arg) is node:
                     args = list(made.args)
-                    bias = args[1 - place]
+                    bias = args[1 - position]
                     assert isinstance(bias, Constant)
-                    args[1 - place] = Constant((bias.data + errors[arg]).astype(np.float32), bias.span)
+                    args[1 - position] = Constant((bias.data + errors[arg]).astype(np.float32), bias.span)
                     return dataclasses.replace(made, args=tuple(args))
         return made
 

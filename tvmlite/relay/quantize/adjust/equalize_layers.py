@@ -168,8 +168,8 @@ def _broadcast_along(factor: np.ndarray, axis: int, rank: int) -> np.ndarray:
 def _factor(first: np.ndarray, second: np.ndarray, call: Call) -> np.ndarray:
     """The factors by which the output channels of ``first`` are divided."""
     axis = _input_axis(call)
-    one = np.max(np.abs(first), axis=tuple(range(1, first.ndim)))
-    other = np.max(np.abs(second), axis=tuple(k for k in range(second.ndim) if k != axis))
-    both_nonzero = (one > 0) & (other > 0)
-    factor = np.sqrt(np.where(both_nonzero, one, 1.0) / np.where(both_nonzero, other, 1.0))
+    first_range = np.max(np.abs(first), axis=tuple(range(1, first.ndim)))
+    second_range = np.max(np.abs(second), axis=tuple(k for k in range(second.ndim) if k != axis))
+    both_nonzero = (first_range > 0) & (second_range > 0)
+    factor = np.sqrt(np.where(both_nonzero, first_range, 1.0) / np.where(both_nonzero, second_range, 1.0))
     return np.clip(factor, 1 / MAX_FACTOR, MAX_FACTOR)

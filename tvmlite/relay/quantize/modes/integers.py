@@ -97,7 +97,7 @@ class Integers:
         rows = tuple(_row(name, call, kept, noise, ranges, speed) for name, call in layers.items())
         report = QuantizationReport(
             rows,
-            options.shown(),
+            options.as_text(),
             constant_bytes(self.exact),
             constant_bytes(made),
             self._output_noise(made),

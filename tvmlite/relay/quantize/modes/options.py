@@ -41,7 +41,7 @@ class Options:
     records: Any
     compile_options: Mapping[str, Any]
 
-    def shown(self) -> dict[str, str]:
+    def as_text(self) -> dict[str, str]:
         """The settings as text, for the report."""
         names = ("mode",) if self.mode == "dynamic" else ("mode", "calibration")
         given = {name: str(getattr(self, name)) for name in names}
