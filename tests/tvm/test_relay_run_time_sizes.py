@@ -111,7 +111,9 @@ def test_the_text_of_sizes_is_read_back() -> None:
 
 
 def test_the_number_of_sizes_must_be_known() -> None:
-    with pytest.raises(TypeInferError, match=r"zeros: shape is .*, expected numbers, or a tensor of known shape"):
+    with pytest.raises(
+        TypeInferError, match=r"zeros: shape is .*, expected numbers, or a tensor of known shape"
+    ):
         relay.zeros(relay.var("n", shape=(relay.Any(),), dtype="int64"), "int8")
     with pytest.raises(TypeInferError, match="zeros: shape has no type of a tensor"):
         relay.zeros(relay.var("n"), "int8")

@@ -36,7 +36,7 @@ def records_in_force(target: Target) -> list[Record]:
         found |= block
     records: list[Record] = []
     for (name, args), (config, seconds) in found.items():
-        if tasks.is_of_group((name, args)):
+        if tasks.is_fused_task((name, args)):
             records += _comparison(create(name, args, target), ConfigEntity(config.settings), seconds)
     return records
 

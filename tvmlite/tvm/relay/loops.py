@@ -42,7 +42,7 @@ def while_loop(
         nodes.Loop(
             Var("iteration", TensorType((), "int64")),
             states,
-            nodes.NO_END,
+            nodes.UNLIMITED_TRIP_COUNT,
             first,
             initial,
             RelayTuple([again, *next_states]),

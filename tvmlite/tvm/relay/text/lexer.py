@@ -15,6 +15,6 @@ class SpanLexer(Lexer):
 
     def span_between(self, token: Token, last: Token) -> TextSpan:
         """The span from ``token`` to the end of ``last``."""
-        line, column, content = self._place(token.offset)
-        end_line, end_column, _ = self._place(last.offset + len(last.text))
+        line, column, content = self._position(token.offset)
+        end_line, end_column, _ = self._position(last.offset + len(last.text))
         return TextSpan(self.source, line, end_line, column, end_column, content.strip())

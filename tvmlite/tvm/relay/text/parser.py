@@ -15,7 +15,7 @@ from tvmlite.relay.ir import op as table
 from tvmlite.relay.text import literals
 from tvmlite.relay.text.lexer import Token
 from tvmlite.relay.text.parser import Parser
-from tvmlite.relay.text.values import nesting
+from tvmlite.relay.text.values import limited_nesting
 from tvmlite.tvm.lazy import later
 from tvmlite.tvm.relay import ty
 from tvmlite.tvm.relay.expr import Call, Function, GlobalVar, If, Let, Tuple, TupleGetItem, Var, adopt
@@ -150,7 +150,7 @@ class TvmParser(Parser):
 
         self._right_side(finish)
 
-    def _made_function(self, params: Any, body: Any, attrs: Any, result: Any, token: Token) -> Any:
+    def _build_function(self, params: Any, body: Any, attrs: Any, result: Any, token: Token) -> Any:
         return Function(params, body, result, attrs=attrs, span=self.lexer.span(token))
 
     def _if(self, token: Token, finish: Any) -> None:
@@ -203,7 +203,7 @@ class TvmParser(Parser):
         """Parse infix operators between calls, literals and expressions in parentheses."""
         return self._infix(1)
 
-    @nesting
+    @limited_nesting
     def _infix(self, least: int) -> Any:
         start = self.lexer.token
         return self._infix_after(start, self._prefix(), least)

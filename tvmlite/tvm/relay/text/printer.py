@@ -95,7 +95,7 @@ class _TvmLayout(Layout):
         lines = [node for scope in scopes.values() for node in scope.statements]
         return sorted(lines, key=order.__getitem__)
 
-    def is_written_in(self, node: Any, index: int) -> bool:
+    def is_inline_operand(self, node: Any, index: int) -> bool:
         return isinstance(node, nodes.Let) and index == 0
 
 
