@@ -46,7 +46,7 @@ class Subject:
     fixed: tuple[str, ...] = ()
     """Parameters that are not mangled."""
     callbacks: tuple[str, ...] = ()
-    """Parameters that take functions: only functions in ``wrong`` are passed, as others may raise any error."""
+    """Parameters that take functions: only functions in ``wrong`` are passed, others may raise any error."""
     wrong: tuple[Any, ...] = ()
     """Further wrong arguments."""
     after: Callable[[Any], object] | None = None

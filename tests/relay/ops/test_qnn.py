@@ -421,7 +421,7 @@ WRONG: list[tuple[Any, tuple[Any, ...], dict[str, Any], str]] = [
 
 
 @pytest.mark.parametrize(("function", "args", "attrs", "message"), WRONG)
-def test_error_names_the_operator(
+def test_errors_of_invalid_calls_name_the_operator(
     function: Any, args: tuple[Any, ...], attrs: dict[str, Any], message: str
 ) -> None:
     with pytest.raises(TvmliteError, match=rf"(?s)^qnn\.\w+: .*{message}.*test_qnn.py"):

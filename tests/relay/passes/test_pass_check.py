@@ -99,7 +99,7 @@ def test_verify_takes_inputs() -> None:
         ("float16", 1 + 1e-1, False),
     ],
 )
-def test_rounding_errors_are_not_differences(dtype: str, factor: float, right: bool) -> None:
+def test_only_differences_beyond_rounding_errors_are_found(dtype: str, factor: float, right: bool) -> None:
     want = np.linspace(1, 2, 5).astype(dtype)
 
     assert (difference(want, (want * factor).astype(dtype)) == "") is right

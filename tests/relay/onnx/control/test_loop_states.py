@@ -89,7 +89,7 @@ def test_the_body_knows_constants_carried_unchanged() -> None:
     check(proto, [{"m": np.array(m), "x": floats(2, 3)} for m in (1, 3)], "native")
 
 
-def test_a_loop_counting_up_to_an_unchanged_limit_is_recognized() -> None:
+def test_a_loop_counting_up_to_an_unchanged_limit_is_known_to_end() -> None:
     body = graph(
         [node("Add", ["k", "one"], ["k2"]), node("Less", ["k2", "limit"], ["go"])],
         [("i", INT64, []), ("on", BOOL, []), ("k", INT64, []), ("limit", INT64, [])],

@@ -93,7 +93,7 @@ shared = conv()
         make("multiply", make("add", shared, shared), const(8, 1, 1)),
     ],
 )
-def test_scales_within_a_channel_and_shared_convolutions_are_unchanged(body: Expr) -> None:
+def test_scales_that_cannot_be_folded_are_left_unchanged(body: Expr) -> None:
     module = Module({"main": Function((image,), body)})
 
     assert fold_scale_axis(module) is module
