@@ -33,7 +33,7 @@ class InterpreterBackend(Backend):
 
 
 class InterpretedModel(BackendRep):
-    """A model whose shape-determining inputs are fixed at the first run."""
+    """A model; inputs that determine shapes are fixed at each run if the import needs them."""
 
     def __init__(self, model: onnx.ModelProto) -> None:
         self.model = model

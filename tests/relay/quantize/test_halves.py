@@ -17,7 +17,7 @@ DATA = [{"x": np.random.default_rng(k).standard_normal((4, 16)).astype(np.float3
 
 
 def chain() -> Module:
-    """Return two different dense layers and a third that equals the second."""
+    """Return two dense layers of different shapes, and a third with the shapes of the second."""
     x = var("x", (4, 16))
     y = relu(make("nn.dense", x, weights(32, 16)))
     for seed in (1, 2):
