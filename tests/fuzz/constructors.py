@@ -1,9 +1,9 @@
-"""Public functions called with wrong things: each must answer, or end in a TvmliteError at the caller's line.
+"""Public functions called with wrong arguments: each must return or raise a TvmliteError at the call's line.
 
-A namespace is enumerated by introspection, so that what is new is tried with no further work. What to call
-a function with comes from examples: right arguments by parameter. One or two of them are then mangled:
-replaced by something else altogether, or changed a little (an element more, less or other). ``faults`` makes
-such calls by the thousand and says what went wrong.
+A namespace is enumerated by introspection, so new functions are tested automatically. Examples have valid
+arguments by parameter. One or two of them are then mangled: replaced by an unrelated value, or changed
+slightly (an element added, removed or replaced). ``faults`` makes thousands of such calls and reports what
+went wrong.
 """
 
 from __future__ import annotations
@@ -29,40 +29,40 @@ from tvmlite.core.errors import TvmliteError
 from tvmlite.core.span import Span
 
 SECONDS = 10.0
-"""How long one call may take."""
+"""The time limit of a call."""
 
 
 @dataclass(frozen=True)
 class Subject:
-    """A function, and arguments by parameter name with which it works."""
+    """A function, and valid arguments by parameter name."""
 
     name: str
     function: Callable[..., Any]
     arguments: Mapping[str, Any]
     words: tuple[str, ...] = ()
-    """What errors may call it besides."""
+    """Other names that errors may use for the function."""
     places: tuple[str, ...] = (r".*:\d+:\d+: ",)
-    """How messages begin, as patterns, that name a place in what was given."""
+    """Patterns of messages that name a place in an argument."""
     fixed: tuple[str, ...] = ()
-    """Parameters that are left as they are."""
+    """Parameters that are not mangled."""
     callbacks: tuple[str, ...] = ()
-    """Parameters that take functions, whose errors are not ours: they are given no others than ``wrong``."""
+    """Parameters that take functions: only functions in ``wrong`` are passed, others may raise any error."""
     wrong: tuple[Any, ...] = ()
-    """What else arguments are replaced by."""
+    """Further wrong arguments."""
     after: Callable[[Any], object] | None = None
-    """What is done with the result, if it is not what is done with all."""
+    """The check of the result, if not the one for all subjects."""
     renew: Callable[[], Subject] | None = None
-    """Makes the subject anew for each call: of a function that changes what it is called on."""
+    """Creates the subject anew for each call, for functions that modify their object."""
 
     def parameters(self) -> list[inspect.Parameter]:
-        """What may be mangled; ``*args`` is a parameter whose argument is a tuple."""
+        """Return the parameters that may be mangled; the argument of ``*args`` is a tuple."""
         every = inspect.signature(self.function).parameters.values()
         return [p for p in every if p.kind is not p.VAR_KEYWORD]
 
 
 @dataclass(frozen=True)
 class Case:
-    """One call to be made."""
+    """A call to be made."""
 
     subject: Subject
     positional: tuple[Any, ...]
@@ -74,7 +74,7 @@ class Case:
 
 
 def public(namespace: Any, prefix: str = "") -> Iterator[tuple[str, Callable[..., Any]]]:
-    """The functions and classes of ``namespace`` that are public, by name; modules in it are left out."""
+    """Yield the public functions and classes of ``namespace`` by name, without its modules."""
     for name in sorted(getattr(namespace, "__all__", None) or dir(namespace)):
         value = getattr(namespace, name)
         if name.startswith("_") or isinstance(value, types.ModuleType) or not callable(value):
@@ -93,9 +93,9 @@ def subjects(
     words: Mapping[str, tuple[str, ...]] | None = None,
     **more: Any,
 ) -> list[Subject]:
-    """``functions`` with each of their ``examples``; without one, what ``by_parameter`` has for parameters.
+    """Return ``functions`` with each of their ``examples``, or with valid arguments from ``by_parameter``.
 
-    ``words`` is how errors may call a function besides; ``more`` are other fields of the subjects.
+    ``words`` are other names that errors may use for a function; ``more`` are other fields of the subjects.
     """
     found, words = [], words or {}
     for name, function in functions:
@@ -109,11 +109,11 @@ def subjects(
     return found
 
 
-# --- wrong things -----------------------------------------------------------------------------------
+# --- wrong arguments --------------------------------------------------------------------------------
 
 
 class Foreign:
-    """An object that nothing is known of."""
+    """An object of an unknown class."""
 
     def __repr__(self) -> str:
         return "<foreign>"
@@ -144,11 +144,11 @@ ANYTHING: tuple[Any, ...] = (
     np.dtype("float32"), np.float16, np.datetime64("2020-01-01"), _cyclic(), (_cyclic(),), _nested(40),
     _nested(3000), [1] * 100, "x" * 5000,
 )  # fmt: skip
-"""Values of all kinds; right for some parameters, wrong for most."""
+"""Values of all kinds: valid for some parameters, wrong for most."""
 
 
 def _changed(value: Any, random: Random, others: Sequence[Any]) -> Any:
-    """``value``, a sequence, with an element other, more or less, or one that is changed itself."""
+    """Return the sequence ``value`` with an element replaced, added, removed or changed."""
     items = list(value)
     at = random.randrange(len(items) + 1)
     what = random.choice(("more", "less", "other", "deeper", "last"))
@@ -164,7 +164,7 @@ def _changed(value: Any, random: Random, others: Sequence[Any]) -> Any:
 
 
 def _changed_dict(value: dict[Any, Any], random: Random, others: Sequence[Any]) -> dict[Any, Any]:
-    """``value`` with a key or a value of it replaced by another."""
+    """Return ``value`` with a key or a value replaced."""
     changed = dict(value)
     key = random.choice(list(changed))
     if random.random() < 0.5:
@@ -183,11 +183,11 @@ def _is_hashable(value: Any) -> bool:
 
 
 LONG = 20
-"""From this length on a text is garbled and not replaced by another."""
+"""Texts of at least this length are garbled instead of replaced."""
 
 
 def _garbled(text: Any, random: Random) -> Any:
-    """``text``, or bytes, with one to three pieces of it dropped, doubled, or put elsewhere."""
+    """Return a text or bytes with one to three pieces dropped, doubled or moved."""
     for _ in range(random.randint(1, 3)):
         start, to = random.randrange(len(text) + 1), random.randrange(len(text) + 1)
         end = start + random.choice((1, 1, 2, 5, 20))
@@ -203,14 +203,14 @@ def _garbled(text: Any, random: Random) -> Any:
 
 
 def _near(value: Any, many: Sequence[Any]) -> Sequence[Any]:
-    """Those of ``many`` that are of the class of ``value`` or of one near it; all, if none is."""
+    """Return the elements of ``many`` of the class of ``value`` or a related one, or all if there is none."""
     bases = [base for base in type(value).__mro__ if base is not object]
     near = tuple(bases[: max(1, len(bases) - 2)])
     return [one for one in many if isinstance(one, near)] or many
 
 
 def case_of(subject: Subject, random: Random, wrong: Sequence[Any]) -> Case:
-    """A call of ``subject`` with one or two arguments mangled, of ``wrong`` values and ``ANYTHING``."""
+    """Return a call of ``subject`` with one or two arguments mangled, from ``wrong`` and ``ANYTHING``."""
     everything = (*subject.wrong, *wrong, *ANYTHING)
     no_functions = (*subject.wrong, *(one for one in everything if not callable(one)))
     parameters = subject.parameters()
@@ -243,7 +243,7 @@ def case_of(subject: Subject, random: Random, wrong: Sequence[Any]) -> Case:
 
 
 def as_given(subject: Subject) -> Case:
-    """The call of ``subject`` with its right arguments."""
+    """Return the call of ``subject`` with its valid arguments."""
     positional, keywords = _placed(subject.parameters(), subject.arguments, by_position=True)
     return Case(subject, tuple(positional), keywords)
 
@@ -251,7 +251,7 @@ def as_given(subject: Subject) -> Case:
 def _placed(
     parameters: Sequence[inspect.Parameter], given: Mapping[str, Any], by_position: bool
 ) -> tuple[list[Any], dict[str, Any]]:
-    """``given`` as positional and as named arguments; what stands before ``*args`` must be positional."""
+    """Return ``given`` as positional and keyword arguments; those before ``*args`` must be positional."""
     positional: list[Any] = []
     keywords = dict(given)
     by_position = by_position or any(p.kind is p.VAR_POSITIONAL and p.name in given for p in parameters)
@@ -267,16 +267,16 @@ def _placed(
     return positional, keywords
 
 
-# --- what came of a call ----------------------------------------------------------------------------
+# --- results of calls -------------------------------------------------------------------------------
 
 
 class TookTooLong(BaseException):
-    """A call was not done in ``SECONDS``."""
+    """A call took longer than ``SECONDS``."""
 
 
 @contextmanager
 def limited() -> Iterator[None]:
-    """What is done inside must be done in ``SECONDS``."""
+    """Raise TookTooLong in the block after ``SECONDS``."""
 
     def stop(*_: Any) -> None:
         raise TookTooLong
@@ -291,10 +291,10 @@ def limited() -> Iterator[None]:
 
 
 def fault_of(case: Case, after: Callable[[Any], object]) -> str | None:
-    """What is wrong with how ``case`` ends, in words that are one for one cause; None if nothing is.
+    """Return the fault in how ``case`` ends, in words that are the same for one cause, or None.
 
-    It may give a result, with which ``after`` goes on; a TvmliteError that names the function or a parameter
-    and ends at a line of the tests; or Python's own TypeError for arguments that do not fit.
+    It may return a result, which is passed to ``after``; raise a TvmliteError that names the function or a
+    parameter and points at a line of the tests; or raise Python's TypeError for arguments that do not fit.
     """
     try:
         with limited():
@@ -321,7 +321,7 @@ def _fault_of_error(case: Case, error: TvmliteError) -> str | None:
 
 
 def _names(case: Case) -> list[str]:
-    """What a message may name: the function, a parameter, a text or the name of a thing given."""
+    """Return what a message may name: the function, a parameter, or a text or name that was an argument."""
     names = [case.subject.name.rpartition(".")[2].strip("()")]
     names += [p.name for p in case.subject.parameters() if len(p.name) > 1]
     for value in (*case.positional, *case.keywords.values(), *case.subject.arguments.values()):
@@ -332,7 +332,7 @@ def _names(case: Case) -> list[str]:
 
 
 def _ends_in_what_was_given(case: Case, error: TvmliteError) -> bool:
-    """Whether ``error`` names a line of a text, or a part of a model, that was an argument."""
+    """Return whether ``error`` points at a line of a text, or a part of a model, that was an argument."""
     if any(re.match(place, error.message) for place in case.subject.places):
         return True
     given = (*case.positional, *case.keywords.values(), "<relay text>")
@@ -343,13 +343,13 @@ def _ends_in_what_was_given(case: Case, error: TvmliteError) -> bool:
 
 
 def _frames_of_ours(error: BaseException) -> list[traceback.FrameSummary]:
-    """Where in the package ``error`` passed through."""
+    """Return the frames of the package in the traceback of ``error``."""
     package = str(Path(tvmlite.__file__).parent)
     return [f for f in traceback.extract_tb(error.__traceback__) if f.filename.startswith(package)]
 
 
 def where_of(error: BaseException) -> str:
-    """``error``, and where in the package it was raised."""
+    """Return ``error`` and where in the package it was raised."""
     inside = _frames_of_ours(error) or traceback.extract_tb(error.__traceback__)
     places = [f"{f.filename.rpartition('tvmlite/')[2]}:{f.lineno}" for f in inside[-2:]]
     return f"{type(error).__name__} at {' < '.join(reversed(places))}: {str(error)[:150]}"
@@ -362,7 +362,7 @@ def faults(
     count: int,
     seed: int = 0,
 ) -> dict[str, str]:
-    """``count`` calls, of all of ``many`` by turns; each fault with the first call that has it.
+    """Make ``count`` calls, of all of ``many`` in turn; return each fault with the first call that has it.
 
     The calls are the same for the same ``seed``.
     """
@@ -385,14 +385,14 @@ def faults_as_asked(
     wrong: Sequence[Any],
     after: Callable[[Any], object],
 ) -> str:
-    """The ``faults`` of as many calls as pytest's options say, as text."""
+    """Return the ``faults`` of as many calls as pytest's options say, as text."""
     count, seed = (int(str(request.config.getoption(f"--constructor-{what}"))) for what in ("calls", "seed"))
     found = faults(many, wrong, after, count, seed)
     return "\n".join(f"{fault}\n    {case}" for fault, case in sorted(found.items()))
 
 
 def shown(value: Any, depth: int = 3) -> str:
-    """A short text of any value, cyclic ones too."""
+    """Return a short text for any value, including cyclic ones."""
     if isinstance(value, (tuple, list)):
         if depth == 0:
             return "..."
@@ -402,7 +402,7 @@ def shown(value: Any, depth: int = 3) -> str:
         return f"<{value.dtype}{value.shape}>"
     try:
         text = str(value) if isinstance(value, type) else repr(value)
-    except Exception:  # what is shown may be broken
+    except Exception:  # the shown value may be broken
         text = f"<{type(value).__name__}>"
     return text if len(text) < 60 else f"<{type(value).__name__}: {text[:50]}...>"
 

@@ -1,5 +1,5 @@
-"""Primitives of schedules, their right arguments, and what stands for wrong ones: axes of other stages, axes
-that were split or fused, factors that are none."""
+"""Schedule primitives with valid and wrong arguments: axes of other stages, axes that were split or fused,
+invalid factors."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ INTRINSIC = te.decl_tensor_intrin(te.compute((8,), lambda i: te.placeholder((8,)
 
 
 def world() -> SimpleNamespace:
-    """A schedule of a product, of which loops were split and fused, and all there is in it."""
+    """Return the schedule of a product with split and fused loops, and all its objects."""
     a, b = te.placeholder((6, 8), name="A"), te.placeholder((8, 4), name="B")
     k = te.reduce_axis((0, 8), name="k")
     t = te.compute((6, 8), lambda i, j: a[i, j] * 2.0, name="T")
@@ -37,7 +37,7 @@ def world() -> SimpleNamespace:
 
 
 def steps(w: SimpleNamespace) -> dict[str, list[tuple[Any, dict[str, Any]]]]:
-    """What methods of schedules and stages are called on, and right arguments."""
+    """Return the objects on which schedule and stage methods are called, with valid arguments."""
     s = w.s
     return {
         "split": [
@@ -85,7 +85,7 @@ def steps(w: SimpleNamespace) -> dict[str, list[tuple[Any, dict[str, Any]]]]:
 
 
 def parts(w: SimpleNamespace) -> tuple[Any, ...]:
-    """What there is in a world, and numbers: right for some arguments, wrong for most."""
+    """Return the objects of a world, and numbers: valid for some arguments, wrong for most."""
     leaves = [axis for stage in w.s.stages for axis in stage.leaf_iter_vars]
     return (
         w.j, w.k, w.i, w.outer, w.inner, w.fused, w.gone, w.row, w.column, w.a, w.b, w.c, w.t, w.d, w.s,

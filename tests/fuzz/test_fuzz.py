@@ -1,4 +1,4 @@
-"""Random cases through both code generators; what the fuzzer makes of wrong ones."""
+"""Random cases through both code generators, and how the fuzzer handles wrong results."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ from tvmlite.fuzz.run.shrink import failure, shrink
 from tvmlite.fuzz.run.worker_pool import Member
 
 SEED, CASES = 1, 60
-"""One seed: what the tests say follows from the code alone. ``tvmlite fuzz`` tries others."""
+"""A fixed seed, so that results depend on the code only. ``tvmlite fuzz`` tries others."""
 
 
-def test_random_cases_are_right() -> None:
+def test_random_cases_have_no_findings() -> None:
     counts = fuzz(SEED, CASES, ["llvm", "c"], jobs=2, seconds=40)
     told = "\n".join(
         f"case {f.index}: {f.signature}: {f.text}\n{f.program.text() if f.program else ''}"
@@ -37,19 +37,19 @@ def test_random_cases_are_right() -> None:
     assert "mistakes made on purpose" in report.table(counts)
 
 
-def test_a_case_follows_from_its_numbers() -> None:
+def test_a_case_is_determined_by_seed_and_index() -> None:
     assert case.make(5, 7).program == case.make(5, 7).program
     assert len({case.make(5, n).program.text() for n in range(8)}) == 8
 
 
-def test_a_program_printed_can_be_pasted_and_run() -> None:
+def test_a_printed_program_can_be_pasted_and_run() -> None:
     plain = {*KINDS, "split factor", "split nparts", "tile", "fuse", "reorder", "vectorize", "unroll"}
     program = next(p for n in range(500) if not set((p := case.make(1, n).program).tags) - plain)
     text = program.text().replace("check(s, ", "check(s, backends=(), ")
     exec(compile(text, "pasted", "exec"), {"__name__": "pasted"})
 
 
-def test_a_program_survives_its_trip_to_a_worker() -> None:
+def test_a_program_is_serialized_for_a_worker_and_back() -> None:
     program = case.make(3, 3).program
     assert Program.from_fields(program.to_fields()) == program
 
@@ -61,7 +61,7 @@ def _sums() -> te.Schedule:
     return te.create_schedule(b.op)
 
 
-def test_a_wrong_result_is_told_with_the_element() -> None:
+def test_a_wrong_result_is_reported_with_its_element() -> None:
     class Spoiled:
         def __call__(self, a: np.ndarray, b: np.ndarray) -> None:
             b[:] = a.sum(1)
@@ -72,7 +72,7 @@ def test_a_wrong_result_is_told_with_the_element() -> None:
         _called(job, "llvm", Spoiled())  # type: ignore[arg-type]
 
 
-def test_a_write_beside_an_output_is_told() -> None:
+def test_a_write_next_to_an_output_is_reported() -> None:
     class Overruns:
         def __call__(self, a: np.ndarray, b: np.ndarray) -> None:
             b[:] = a.sum(1)
@@ -83,7 +83,7 @@ def test_a_write_beside_an_output_is_told() -> None:
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="needs mprotect")
-def test_an_array_ends_where_nobody_may_read() -> None:
+def test_an_array_ends_at_protected_memory() -> None:
     member = Member()
     body = (
         "A = te.placeholder((5,), name='A')",
@@ -104,8 +104,8 @@ def test_an_array_ends_where_nobody_may_read() -> None:
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="needs mprotect")
-def test_a_masked_vector_reads_nothing_beyond_the_last_element() -> None:
-    """LLVM 22 took ``select(mask, fma(x, masked load, z), 0)`` apart into a load of all lanes and more."""
+def test_a_masked_vector_reads_nothing_after_the_last_element() -> None:
+    """LLVM 22 split ``select(mask, fma(x, masked load, z), 0)`` into a load of all lanes and more."""
     body = (
         "n = te.size_var('n')",
         "Y = te.placeholder((2, n), name='Y')",
@@ -122,8 +122,8 @@ def test_a_masked_vector_reads_nothing_beyond_the_last_element() -> None:
 
 
 @pytest.mark.slow
-def test_a_failing_program_is_made_small(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Here a program fails if it multiplies: nothing else may be left of it."""
+def test_a_failing_program_is_minimized(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Here a program fails if it multiplies: nothing else may remain."""
     program = Program(
         (
             "A = te.placeholder((7, 9), 'float32', name='A')",
@@ -157,7 +157,7 @@ def test_the_command_prints_its_seed_and_a_table(capsys: pytest.CaptureFixture[s
 
 
 @pytest.mark.slow
-def test_the_command_tells_what_it_tried_until_it_was_stopped() -> None:
+def test_an_interrupted_command_reports_what_it_tried() -> None:
     command = [sys.executable, "-m", "tvmlite", "fuzz", "--seed", "8", "--n", "10000", "--jobs", "1"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
@@ -171,7 +171,7 @@ def test_the_command_tells_what_it_tried_until_it_was_stopped() -> None:
     assert not err
 
 
-def test_a_finding_is_told_when_it_comes(monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
+def test_a_finding_is_printed_once_when_it_occurs(monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
     def interrupted(*given: Any) -> Counts:
         counts = Counts(cases=5, findings=[Finding(3, "llvm: value", "B[0] is 1", None)])
         show_progress = given[5]
@@ -198,21 +198,21 @@ def test_the_command_shows_one_case(capsys: pytest.CaptureFixture[str]) -> None:
         (["--time", "soon"], "--time is 'soon', expected a time such as 60s, 10m or 2h"),
     ],
 )
-def test_options_that_make_no_sense_are_refused(
+def test_invalid_options_are_refused(
     options: list[str], message: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["fuzz", *options]) == 1
     assert message in capsys.readouterr().err
 
 
-def test_check_raises_for_reads_outside_a_tensor() -> None:
+def test_check_raises_for_out_of_bounds_reads() -> None:
     a, at = te.placeholder((4,), name="A"), te.placeholder((5,), "int32", name="at")
     b = te.compute((5,), lambda i: a[at[i] % 4 + 4], name="B")
     with pytest.raises(AssertionError, match="B reads outside a tensor"):
         check(te.create_schedule(b.op), backends=())
 
 
-def test_what_a_process_says_when_it_ends_is_told() -> None:
+def test_error_of_a_dead_worker_has_its_last_words() -> None:
     member = Member()
     body = (
         "A = te.placeholder((5,), name='A')",
@@ -226,7 +226,7 @@ def test_what_a_process_says_when_it_ends_is_told() -> None:
     assert "SIGABRT: no such instruction" in text
 
 
-def test_a_worker_that_waits_for_its_turn_is_not_stuck(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_worker_that_got_little_cpu_time_is_not_stuck(monkeypatch: pytest.MonkeyPatch) -> None:
     member = Member(patience=5.0)
     member.last, member.worked = time.monotonic() - 20, 1.0
     monkeypatch.setattr(worker_pool, "_seconds_worked", lambda pid: 2.0)

@@ -1,4 +1,4 @@
-"""Programs that the fuzzer once found wrong, made small: each must stay right."""
+"""Minimized programs that the fuzzer once found to fail: each must stay right."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tvmlite.core.errors import ScheduleError
 from tvmlite.fuzz.expected.check import check
 
 
-def test_a_strided_vector_of_few_lanes_reads_nothing_beyond_its_last_element() -> None:
+def test_a_strided_vector_of_few_lanes_reads_nothing_after_its_last_element() -> None:
     a = te.placeholder((2, 4), name="A")
     b = te.compute((2, 4), lambda i, j: a[i, j] + 1.0, name="B")
     s = te.create_schedule(b.op)
@@ -22,7 +22,7 @@ def test_a_strided_vector_of_few_lanes_reads_nothing_beyond_its_last_element() -
     check(s, backends=("llvm",))
 
 
-def test_a_buffer_private_to_lanes_is_flat() -> None:
+def test_a_buffer_private_to_lanes_is_right() -> None:
     a = te.placeholder((1, 3), name="A")
     b = te.compute((1, 3), lambda i, j: a[i, j], name="B")
     c = te.compute((1, 2), lambda i, j: b[i, j] + b[i, 0], name="C")
@@ -32,7 +32,7 @@ def test_a_buffer_private_to_lanes_is_flat() -> None:
     check(s)
 
 
-def test_a_private_buffer_met_twice_is_the_one_at_hand() -> None:
+def test_a_buffer_private_to_lanes_inside_a_split_loop_is_right() -> None:
     a = te.placeholder((1, 1, 3), name="A")
     b = te.compute((1, 1, 3), lambda i, j, k: a[i, j, k], name="B")
     c = te.compute((1, 2, 3), lambda i, j, k: b[i, 0, k], name="C")
@@ -43,7 +43,7 @@ def test_a_private_buffer_met_twice_is_the_one_at_hand() -> None:
     check(s)
 
 
-def test_a_pair_reduced_in_lanes_with_a_tail_keeps_its_names() -> None:
+def test_a_tuple_reduction_in_lanes_with_a_tail_is_right() -> None:
     a = te.placeholder((5, 2), name="A")
     pair = te.comm_reducer(lambda x, y: (x[0] + y[0], x[1] + y[1]), lambda t0, t1: (0, 0), name="pair")
     k = te.reduce_axis((0, 5), name="k")
@@ -54,7 +54,7 @@ def test_a_pair_reduced_in_lanes_with_a_tail_keeps_its_names() -> None:
     check(s)
 
 
-def test_the_condition_of_a_partial_sum_reads_nothing_beyond_the_axis() -> None:
+def test_the_condition_of_a_partial_sum_reads_nothing_outside_the_axis() -> None:
     m = te.size_var("m")
     a = te.placeholder((m,), name="A")
     k = te.reduce_axis((0, m), name="k")
@@ -65,7 +65,7 @@ def test_the_condition_of_a_partial_sum_reads_nothing_beyond_the_axis() -> None:
     check(s, sizes={"m": 3})
 
 
-def test_zeros_stored_by_one_thread_leave_its_neighbours_results_alone() -> None:
+def test_initialization_by_one_thread_does_not_clear_results_of_others() -> None:
     a = te.placeholder((1, 3, 4), name="A")
     w = te.placeholder((6,), name="W")
     k = te.reduce_axis((0, 1), name="k")
@@ -77,13 +77,13 @@ def test_zeros_stored_by_one_thread_leave_its_neighbours_results_alone() -> None
     check(s, backends=("c",))
 
 
-def test_a_choice_of_two_arrays_reads_neither_beyond_its_end() -> None:
+def test_if_then_else_over_two_arrays_reads_nothing_outside_them() -> None:
     a, b = te.placeholder((6,), "int32", name="A"), te.placeholder((6,), "int32", name="B")
     c = te.compute((12,), lambda i: te.if_then_else(i < 6, a[i], b[i - 6]), name="C")
     check(te.create_schedule(c.op), backends=("c",))
 
 
-def test_a_loop_that_ends_before_its_first_full_turn_does_no_more_than_it_has() -> None:
+def test_a_loop_whose_end_precedes_its_start_runs_no_iterations() -> None:
     n, m = te.size_var("n"), te.size_var("m")
     a = te.placeholder((n, m), name="A")
     k = te.reduce_axis((0, m), name="k")
@@ -93,7 +93,7 @@ def test_a_loop_that_ends_before_its_first_full_turn_does_no_more_than_it_has() 
         check(s, sizes={"n": rows, "m": 3})
 
 
-def test_a_refused_rfactor_leaves_the_schedule_as_it_was() -> None:
+def test_a_refused_rfactor_leaves_the_schedule_unchanged() -> None:
     a = te.placeholder((4, 6, 5), name="A")
     k, r = te.reduce_axis((0, 6), name="k"), te.reduce_axis((0, 5), name="r")
     b = te.compute((4,), lambda i: te.sum(a[i, k, r], axis=[k, r]), name="B")
@@ -107,13 +107,13 @@ def test_a_refused_rfactor_leaves_the_schedule_as_it_was() -> None:
     assert str(s) == before
 
 
-def test_a_function_without_a_statement_is_one_in_c_too() -> None:
+def test_a_function_with_an_empty_body_is_valid_in_c() -> None:
     a = te.placeholder((3, 0), name="A")
     b = te.compute((3, 0), lambda i, j: a[i, j] + 1.0, name="B")
     check(te.create_schedule(b.op))
 
 
-def test_a_tensor_computed_inside_a_loop_is_not_fetched_ahead_in_it() -> None:
+def test_prefetching_a_tensor_computed_inside_the_loop_is_refused() -> None:
     a = te.placeholder((8, 8), name="A")
     b = te.compute((8, 8), lambda i, j: a[i, j] + 1.0, name="B")
     c = te.compute((8, 8), lambda i, j: b[i, j] * 2.0, name="C")
@@ -124,7 +124,7 @@ def test_a_tensor_computed_inside_a_loop_is_not_fetched_ahead_in_it() -> None:
         te.lower(s, [a, c])
 
 
-def test_each_late_refusal_shows_the_line_of_its_own_primitive() -> None:
+def test_an_error_found_in_lowering_points_at_its_own_primitive() -> None:
     a = te.placeholder((4, 8), name="A")
     k = te.reduce_axis((0, 8), name="k")
     b = te.compute((4,), lambda i: te.sum(a[i, k], axis=k), name="B")
@@ -135,7 +135,7 @@ def test_each_late_refusal_shows_the_line_of_its_own_primitive() -> None:
         te.lower(s, [a, b])
 
 
-def test_what_lanes_have_to_themselves_is_not_fetched_ahead() -> None:
+def test_prefetching_a_lane_private_buffer_is_right() -> None:
     a = te.placeholder((2, 4), name="A")
     b = te.compute((2, 4), lambda i, j: a[i, j] + 1.0, name="B")
     s = te.create_schedule(b.op)
@@ -149,7 +149,7 @@ def test_what_lanes_have_to_themselves_is_not_fetched_ahead() -> None:
     check(s)
 
 
-def test_rows_padded_in_an_empty_buffer_take_no_memory() -> None:
+def test_padded_rows_of_an_empty_buffer_need_no_memory() -> None:
     a = te.placeholder((1, 3), name="A")
     b = te.compute((1, 0), lambda i, j: a[i, j] * 2.0, name="B")
     k = te.reduce_axis((0, 0), name="k")
@@ -159,7 +159,7 @@ def test_rows_padded_in_an_empty_buffer_take_no_memory() -> None:
     check(s)
 
 
-def test_an_intrinsic_in_a_padded_row_is_where_its_elements_are() -> None:
+def test_an_intrinsic_in_a_padded_row_writes_to_the_right_elements() -> None:
     a = te.placeholder((6,), name="A")
     b = te.compute((6,), lambda i: a[i] * 2.0, name="B")
     c = te.compute((6,), lambda i: b[5 - i], name="C")
@@ -172,7 +172,7 @@ def test_an_intrinsic_in_a_padded_row_is_where_its_elements_are() -> None:
     check(s)
 
 
-def test_a_loop_of_one_turn_is_always_the_first() -> None:
+def test_a_loop_of_one_iteration_is_treated_as_the_first() -> None:
     a = te.placeholder((3, 4), name="A")
     k = te.reduce_axis((0, 4), name="k")
     b = te.compute((3,), lambda i: te.sum(a[i, k], axis=k), name="B")
@@ -189,7 +189,7 @@ def test_a_loop_of_one_turn_is_always_the_first() -> None:
     check(s)
 
 
-def test_an_intrinsic_has_no_window_in_a_transformed_layout() -> None:
+def test_an_intrinsic_on_a_transformed_layout_is_refused() -> None:
     a = te.placeholder((8,), name="A")
     b = te.compute((8,), lambda i: a[i] + 1.0, name="B")
     c = te.compute((8,), lambda i: b[i] * 2.0, name="C")
@@ -204,8 +204,8 @@ def test_an_intrinsic_has_no_window_in_a_transformed_layout() -> None:
 
 @pytest.mark.parametrize("dtype", ["int8", "int16"])
 @pytest.mark.parametrize("quotient", [te.truncdiv, te.floordiv])
-def test_quotients_that_are_0_or_1_are_summed_as_such(dtype: str, quotient: Any) -> None:
-    """GCC 12 takes ``x / x`` for a truth, and sums truths as -1."""
+def test_quotients_of_equal_numbers_are_summed_as_integers(dtype: str, quotient: Any) -> None:
+    """GCC 12 takes ``x / x`` for a truth value, and sums truth values as -1."""
     a = te.placeholder((40,), dtype, name="A")
     k = te.reduce_axis((0, 40), name="k")
     b = te.compute((), lambda: te.sum(quotient(a[k], a[k]), axis=k), name="B")
@@ -215,15 +215,15 @@ def test_quotients_that_are_0_or_1_are_summed_as_such(dtype: str, quotient: Any)
 
 
 @pytest.mark.parametrize("narrow", ["float16", "bfloat16"])
-def test_the_least_doubles_are_halves_of_zero(narrow: str) -> None:
+def test_the_smallest_doubles_round_to_zero_in_16_bits(narrow: str) -> None:
     a = te.placeholder((4,), "uint64", name="A")
     b = te.compute((4,), lambda i: te.reinterpret("float64", a[i] % 3 + 1).astype(narrow), name="B")
     c = te.compute((4,), lambda i: (b[i].astype("float64") * -1.0).astype(narrow), name="C")
     check(te.create_schedule(c.op))
 
 
-def test_a_quotient_that_overflows_may_be_contracted() -> None:
-    """GCC divides by a half as it multiplies by two, and fuses that with the difference."""
+def test_an_overflowing_quotient_may_be_contracted() -> None:
+    """GCC replaces division by 0.5 by multiplication by 2, and fuses that with the subtraction."""
     a = te.placeholder((13, 2), name="A")
     b = te.compute((13, 2), lambda i, j: a[i, j] / te.const(0.5, "float32") - a[i, j], name="B")
     s = te.create_schedule(b.op)
@@ -231,7 +231,7 @@ def test_a_quotient_that_overflows_may_be_contracted() -> None:
     check(s, data="wide", seed=349)
 
 
-def test_the_larger_of_floats_may_be_part_of_integers() -> None:
+def test_max_of_floats_inside_integer_expressions_is_right() -> None:
     a, b = (te.placeholder((8,), name=name) for name in "AB")
     c = te.compute((8,), lambda i: te.reinterpret("int32", te.max(a[i], b[i])) >> 22, name="C")
     d = te.compute((8,), lambda i: te.cast("int32", te.max(a[i], b[i]) > 0.5), name="D")
@@ -241,15 +241,15 @@ def test_the_larger_of_floats_may_be_part_of_integers() -> None:
     check(s)
 
 
-def test_the_least_numbers_of_bfloat16_may_become_0() -> None:
+def test_subnormal_bfloat16_numbers_may_become_zero() -> None:
     a = te.placeholder((4, 16), "bfloat16", name="A")
     k = te.reduce_axis((0, 1), name="k")
     b = te.compute((4, 16), lambda i, j: te.sum(a[i, j + k], axis=k), name="B")
     check(te.create_schedule(b.op), data="wide", seed=126)
 
 
-def test_odd_vectors_of_what_loops_filled() -> None:
-    """LLVM 22 made vectors of the loops that fill the cache, and mixed its rows up."""
+def test_vectors_of_odd_length_over_a_cache_filled_by_loops_are_right() -> None:
+    """LLVM 22 vectorized the loops that fill the cache, and mixed up its rows."""
     a = te.placeholder((8, 8), "int32", name="A")
     k = te.reduce_axis((1, 3), name="k")
     b = te.compute((8, 7), lambda i, j: te.min(a[i, j + k - 1], axis=k), name="B")
@@ -264,7 +264,7 @@ def test_odd_vectors_of_what_loops_filled() -> None:
     check(s, data="wide", seed=5)
 
 
-def test_two_stages_are_a_turn_ahead_of_one_loop() -> None:
+def test_two_stages_are_double_buffered_in_one_loop() -> None:
     a, b = (te.placeholder((5, 6), name=name) for name in "AB")
     c = te.compute((5, 6), lambda i, j: a[i, j] * 2.0, name="C")
     d = te.compute((5, 6), lambda i, j: b[i, j] + 1.0, name="D")
@@ -276,9 +276,9 @@ def test_two_stages_are_a_turn_ahead_of_one_loop() -> None:
     check(s)
 
 
-def test_single_floats_are_rounded_to_bfloat16_by_arithmetic() -> None:
-    """Of the instruction for one, LLVM 22 made vectors of 4 in a loop, and aborted where their signs were
-    taken."""
+def test_scalar_floats_are_rounded_to_bfloat16_by_integer_arithmetic() -> None:
+    """LLVM 22 made vectors of 4 from the scalar instruction in a loop, and aborted where their signs were
+    used."""
     a = te.placeholder((32,), name="A")
     b = te.compute((32,), lambda i: a[i].astype("bfloat16"), name="B")
     for vector in (False, True):
@@ -292,7 +292,7 @@ def test_single_floats_are_rounded_to_bfloat16_by_arithmetic() -> None:
 
 
 @pytest.mark.parametrize("steps", [0, 4, "n"])
-def test_an_intrinsic_without_a_reset_of_a_reduction_that_may_be_empty(steps: int | str) -> None:
+def test_an_intrinsic_without_reset_handles_an_empty_reduction(steps: int | str) -> None:
     size = te.size_var("n")
     extent = size if steps == "n" else steps
     a, b = te.placeholder((8, extent), name="A"), te.placeholder((6, extent), name="B")
@@ -317,8 +317,8 @@ def test_an_intrinsic_without_a_reset_of_a_reduction_that_may_be_empty(steps: in
         check(s, sizes={"n": n})
 
 
-def test_a_branch_by_elements_never_written_is_some_branch() -> None:
-    """LLVM took it for one that is never reached, left no code at all, and its linker aborted."""
+def test_a_branch_on_unwritten_elements_takes_either_side() -> None:
+    """LLVM treated the branch as unreachable and left no code at all, on which its linker aborted."""
     a = te.placeholder((4,), "uint16", name="A")
     b = te.compute((4,), lambda i: a[i] + 1, name="B")
     k = te.reduce_axis((0, 4), name="k")
@@ -329,8 +329,8 @@ def test_a_branch_by_elements_never_written_is_some_branch() -> None:
     check(s)
 
 
-def test_what_a_scan_computes_for_a_turn_is_never_more() -> None:
-    """Tiles that shrink once had all of it computed, of which the first reads a row before the first."""
+def test_a_scan_computes_no_more_than_an_iteration_needs() -> None:
+    """Shrinking tiles once computed the whole producer, whose first element reads a row before the first."""
     m = te.size_var("m")
     a, state = (te.placeholder((m,), name=name) for name in ("A", "S"))
     first = te.compute((1,), lambda i: a[i], name="first")
@@ -345,16 +345,16 @@ def test_what_a_scan_computes_for_a_turn_is_never_more() -> None:
     check(s, sizes={"m": 9})
 
 
-def test_what_is_cut_off_to_0_has_no_sign() -> None:
-    """GCC 12 made one truncation of the two conversions, and -0.0 of -0.5."""
+def test_a_float_truncated_to_0_has_no_sign() -> None:
+    """GCC 12 merged the two conversions into one truncation, which gives -0.0 for -0.5."""
     a = te.placeholder((8,), name="A")
     for between in ("int64", "int32", "uint8"):
         b = te.compute((8,), lambda i, to=between: te.rsqrt(a[i].astype(to).astype("float32")), name="B")
         check(te.create_schedule(b.op), data="normal", seed=2)
 
 
-def test_the_largest_of_some_comparisons_is_compiled() -> None:
-    """LLVM 22 ended the process where it laid comparisons side by side, one of which had become a shift."""
+def test_a_max_of_comparisons_is_compiled() -> None:
+    """LLVM 22 aborted when vectorizing comparisons, one of which had become a shift."""
     a = te.placeholder((5, 6), "int32", name="A")
     k, j = te.reduce_axis((0, 5), name="k"), te.reduce_axis((0, 6), name="j")
     for reducer in (te.max, te.min):

@@ -1,4 +1,4 @@
-"""Random quantized graphs: their bounds, and what the fuzzer makes of wrong ones."""
+"""Random quantized graphs: bounds of their results, and how the fuzzer handles wrong results."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from tvmlite.relay.ir.op import make as call
 from tvmlite.techniques.common.dot import multiplies_quads
 
 SEED, GRAPHS = 1, 24
-"""One seed: what the tests say follows from the code. ``tvmlite fuzz --kind quantized`` tries others."""
+"""A fixed seed, so that results depend on the code only. ``tvmlite fuzz --kind quantized`` tries others."""
 
 x = var("x", (4,))
 
@@ -43,8 +43,8 @@ def bounds_of(body: Expr, *given: np.ndarray) -> Bounds:
 
 
 @pytest.mark.slow
-@pytest.mark.exhaustive  # `.ci/run` tries others with a seed of its own
-def test_random_quantized_graphs_are_right() -> None:
+@pytest.mark.exhaustive  # `.ci/run` tries others with another seed
+def test_random_quantized_graphs_have_no_findings() -> None:
     counts = fuzz(SEED, GRAPHS, ["llvm", "c"], jobs=2, seconds=60, kind="quantized")
 
     told = "\n".join(f"case {f.index}: {f.signature}: {f.text}" for f in counts.findings)
@@ -52,12 +52,12 @@ def test_random_quantized_graphs_are_right() -> None:
     assert counts.compared >= counts.cases
 
 
-def test_a_graph_follows_from_its_numbers() -> None:
+def test_a_graph_is_determined_by_seed_and_index() -> None:
     assert str(make(5, 7).module) == str(make(5, 7).module)
     assert {kind for n in range(60) for kind in make(5, n).kinds} == set(MAKERS)
 
 
-def test_nearly_all_codes_are_known_and_the_interpreters_are_among_them() -> None:
+def test_most_codes_are_certain_and_the_interpreters_are_within_bounds() -> None:
     count = either = 0
     for index in range(30):
         case = make(2, index)
@@ -75,15 +75,15 @@ def test_nearly_all_codes_are_known_and_the_interpreters_are_among_them() -> Non
     assert either < 0.02 * count
 
 
-def test_a_tie_may_be_either_code_and_what_is_beside_it_may_not() -> None:
+def test_a_tie_may_round_either_way_and_other_values_may_not() -> None:
     made = bounds_of(rounded(x), np.asarray([0.5, 0.75, 0.76, 1000], np.float32))
 
     np.testing.assert_array_equal(made.low, [4, 4, 5, 255])
     np.testing.assert_array_equal(made.high, [4, 5, 5, 255])
 
 
-def test_uncertain_codes_pass_through_functions_that_rise_fall_and_cancel() -> None:
-    """A code of 4 or 5 stands for 0.5 or 1."""
+def test_bounds_pass_through_monotonic_and_other_functions() -> None:
+    """A code of 4 or 5 dequantizes to 0.5 or 1."""
     value, tie = real(rounded(x)), np.asarray([0.75, 1, 0, -1], np.float32)
 
     def ends(body: Expr) -> list[float]:
@@ -97,7 +97,7 @@ def test_uncertain_codes_pass_through_functions_that_rise_fall_and_cancel() -> N
     assert ends(call("nn.gelu", call("subtract", value, constant(np.float32(1.5))))) == [-0.17, -0.1543]
 
 
-def test_terms_that_cancel_leave_their_roundings() -> None:
+def test_cancelling_terms_keep_their_rounding_errors() -> None:
     y = var("y", (4,))
     parts = bounds(
         Module({"main": Function((x, y), call("add", x, y))}),
@@ -108,7 +108,7 @@ def test_terms_that_cancel_leave_their_roundings() -> None:
     assert (parts[0].high < 2).all()
 
 
-def test_products_spread_what_is_uncertain_by_the_weights() -> None:
+def test_products_scale_bounds_by_the_weights() -> None:
     data, weight = var("data", (1, 2)), constant(np.asarray([[3, -2]], np.float32))
     module = Module({"main": Function((data,), call("nn.dense", real(rounded(data)), weight))})
     (made,) = bounds(module, [np.asarray([[0.75, 0.75]], np.float32)], {})
@@ -116,7 +116,7 @@ def test_products_spread_what_is_uncertain_by_the_weights() -> None:
     np.testing.assert_allclose([made.low.item(), made.high.item()], [1.5 - 2, 3 - 1], atol=1e-5)
 
 
-def test_a_wrong_value_and_an_error_of_a_case_are_findings(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_wrong_values_types_and_errors_of_a_case_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
     case = Case(Module({"main": Function((x,), rounded(x))}), ({},), ("function",))
     assert check(case, targets(["llvm"])) == len(targets(["llvm"]))
 
@@ -131,8 +131,8 @@ def test_a_wrong_value_and_an_error_of_a_case_are_findings(monkeypatch: pytest.M
 @pytest.mark.skipif(
     not multiplies_quads(Target.parse("native")), reason="a rule of processors with such products"
 )
-def test_zeros_that_become_codes_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A rule that was wrong once: what fills in zeros was taken to select codes."""
+def test_a_wrong_rule_for_operators_that_fill_zeros_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A former mistake: an operator that fills in zeros was assumed to select codes."""
     square = var("x", (4, 4))
     graph = rounded(call("trilu", real(rounded(square)), k=0))
     case = Case(Module({"main": Function((square,), graph)}), ({},), ())
@@ -144,7 +144,7 @@ def test_zeros_that_become_codes_are_found(monkeypatch: pytest.MonkeyPatch) -> N
         check(case, ["native"])
 
 
-def test_the_command_shows_a_graph_and_says_what_was_tried(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_shows_a_graph_and_reports_what_it_tried(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["fuzz", "--kind", "quantized", "--seed", "1", "--show", "3"]) == 0
     assert "qnn.quantize" in capsys.readouterr().out
 

@@ -1,4 +1,4 @@
-"""Random graphs over symbolic extents, and what the fuzzer makes of wrong ones."""
+"""Random graphs over symbolic extents, and how the fuzzer handles wrong results."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from tvmlite.relay.ir.op import make as call
 from tvmlite.relay.ir.types import dim
 
 SEED, GRAPHS = 1, 24
-"""One seed: what the tests say follows from the code alone. ``tvmlite fuzz --kind symbolic`` tries others."""
+"""A fixed seed, so that results depend on the code only. ``tvmlite fuzz --kind symbolic`` tries others."""
 
 a, b = dim("a"), dim("b")
 
 
 @pytest.mark.slow
-@pytest.mark.exhaustive  # `.ci/run` tries others with a seed of its own
-def test_random_graphs_over_symbolic_extents_are_right() -> None:
+@pytest.mark.exhaustive  # `.ci/run` tries others with another seed
+def test_random_graphs_over_symbolic_extents_have_no_findings() -> None:
     counts = fuzz(SEED, GRAPHS, [], jobs=2, seconds=40, kind="symbolic")
 
     told = "\n".join(f"case {f.index}: {f.signature}: {f.text}" for f in counts.findings)
@@ -33,12 +33,12 @@ def test_random_graphs_over_symbolic_extents_are_right() -> None:
     assert counts.compared >= counts.cases
 
 
-def test_a_graph_follows_from_its_numbers() -> None:
+def test_a_graph_is_determined_by_seed_and_index() -> None:
     assert str(make(5, 7).module) == str(make(5, 7).module)
     assert len({make(5, n).family for n in range(60)}) > len(FAMILIES) // 2
 
 
-def test_an_error_of_a_case_and_a_wrong_value_are_findings(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_wrong_values_and_types_of_a_case_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
     x = var("x", (a, b))
     case = Case(Module({"main": Function((x,), call("tanh", x))}), ({a: 2, b: 3},), "elementwise")
     assert check(case) == 1

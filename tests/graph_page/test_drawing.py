@@ -1,4 +1,4 @@
-"""What is drawn of a graph: boxes, edges, numbers, and blocks of what belongs together."""
+"""Drawing of a graph: boxes, edges, numbers, and blocks of related operators."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tvmlite.relay.ir.nodes import Module
 
 
 def _perceptron() -> Module:
-    """``relu(x @ w)`` of n rows, and its sum."""
+    """Return ``relu(x @ w)`` for n rows, and its sum."""
     nodes = [
         helper.make_node("MatMul", ["x", "w"], ["m"], "product"),
         helper.make_node("Relu", ["m"], ["y"], "bend"),
@@ -53,7 +53,7 @@ def test_every_operator_input_and_output_has_a_box() -> None:
 
 
 @pytest.mark.parametrize("name", ["nn.max_pool2d", "nn.softmax", "nn.global_avg_pool2d"])
-def test_what_reduces_without_products_is_a_reduction(name: str) -> None:
+def test_reductions_other_than_products_are_drawn_as_reductions(name: str) -> None:
     x = relay.var("x", shape=(1, 4, 8, 8))
 
     kinds = [box.kind for box in draw(Module.from_expr(relay.make(name, x))).boxes]
@@ -61,7 +61,7 @@ def test_what_reduces_without_products_is_a_reduction(name: str) -> None:
     assert kinds == ["input", "reduction", "output"]
 
 
-def test_edges_say_what_flows_and_lead_forward() -> None:
+def test_edges_have_tensor_types_and_lead_forward() -> None:
     drawing = draw(_perceptron())
     titles = _titles(drawing)
 
@@ -70,7 +70,7 @@ def test_edges_say_what_flows_and_lead_forward() -> None:
     assert (titles.index("relu"), titles.index("y"), "float32 (n, 64)") in drawing.edges
 
 
-def test_a_group_is_one_box_of_several_operators() -> None:
+def test_a_group_is_one_box_with_its_operators() -> None:
     drawing = draw(_fused(_perceptron()))
 
     (group,) = [box for box in drawing.boxes if "nn.relu" in box.operators]
@@ -82,7 +82,7 @@ def test_a_group_is_one_box_of_several_operators() -> None:
     assert "Primitive=1" in group.text
 
 
-def test_bytes_and_arithmetic_are_counted_where_sizes_are_known() -> None:
+def test_bytes_and_flops_are_counted_where_sizes_are_known() -> None:
     open_, given = draw(_fused(_perceptron())), draw(_fused(_perceptron()), {"n": 10})
     (without,), (group,) = ([b for b in d.boxes if "nn.relu" in b.operators] for d in (open_, given))
 
@@ -92,12 +92,12 @@ def test_bytes_and_arithmetic_are_counted_where_sizes_are_known() -> None:
     assert group.flops == 10 * 64 * (8 * 2 + 1)
 
 
-def test_an_unknown_dimension_is_an_error_that_names_those_there_are() -> None:
+def test_error_for_an_unknown_dimension_lists_the_known_ones() -> None:
     with pytest.raises(InputError, match="no open dimension 'm'; there are n"):
         draw(_perceptron(), {"m": 3})
 
 
-def test_an_operator_of_a_tuple_is_counted_too() -> None:
+def test_bytes_of_an_operator_on_a_tuple_are_counted() -> None:
     x, y = relay.var("x", (2, 3)), relay.var("y", (2, 5))
     joined = relay.concatenate(relay.Tuple((x, y)), axis=1)
 
@@ -108,13 +108,13 @@ def test_an_operator_of_a_tuple_is_counted_too() -> None:
     assert [(source, target) for source, target, _ in drawing.edges] == [(0, 2), (1, 2), (2, 3)]
 
 
-def test_times_belong_to_groups_in_the_order_of_calls() -> None:
+def test_times_are_assigned_to_groups_in_call_order() -> None:
     drawing = draw(_fused(_perceptron()), None, [1.5, 2.5])
 
     assert [box.microseconds for box in drawing.boxes if box.operators] == [1.5, 2.5]
 
 
-def test_a_residual_network_falls_into_its_blocks() -> None:
+def test_a_residual_network_is_divided_into_its_blocks() -> None:
     x = relay.var("x", (4, 8))
     value = relay.sigmoid(x)
     for _ in range(3):
@@ -126,7 +126,7 @@ def test_a_residual_network_falls_into_its_blocks() -> None:
     ] * 3
 
 
-def test_what_is_needed_all_over_belongs_to_no_block() -> None:
+def test_values_used_everywhere_belong_to_no_block() -> None:
     module = from_onnx(models.minilm(layers=6, hidden=24, heads=2))
     drawing = draw(_fused(module), {"batch": 1, "sequence": 8})
 

@@ -1,4 +1,4 @@
-"""The page of a graph: whole, self-contained, the same every time, and safe for names of any kind."""
+"""The page of a graph: complete, self-contained, deterministic, and safe for arbitrary names."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def _data(html: str) -> dict:
     return json.loads(found.group(1))
 
 
-def test_the_page_carries_the_graph_and_needs_nothing_else() -> None:
+def test_the_page_contains_the_graph_and_is_self_contained() -> None:
     html = page(_drawing(), "net & <co>", "as imported")
     data = _data(html)
 
@@ -52,7 +52,7 @@ def test_the_page_carries_the_graph_and_needs_nothing_else() -> None:
     assert "{{" not in html
 
 
-def test_the_head_sums_up() -> None:
+def test_the_header_has_the_totals() -> None:
     html = page(_drawing(), "net")
 
     for tile in (
@@ -73,7 +73,7 @@ def test_the_same_graph_gives_the_same_page() -> None:
     assert made() == made()
 
 
-def test_the_command_writes_it_with_times(tmp_path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_writes_the_page_with_times(tmp_path, capsys: pytest.CaptureFixture[str]) -> None:
     import onnx
     from small_models import one, tensor
 

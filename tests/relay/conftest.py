@@ -1,4 +1,4 @@
-"""Toy operators and random graphs, so that the tests of the graph IR stand on their own."""
+"""Toy operators and random graphs, so that the tests of the graph IR do not depend on real operators."""
 
 import random
 
@@ -24,7 +24,7 @@ def _never(call, *tensors):
 
 
 def _register() -> None:
-    """Fill the operator table with toys."""
+    """Add the toy operators to the operator table."""
 
     def toy(name, infer, reference, fuse, inputs=1, **attrs):
         compute = {
@@ -72,8 +72,8 @@ def _register() -> None:
 
 @pytest.fixture
 def toys():
-    """The operators ``test.*``, while a test runs."""
-    operators.names()  # loads what techniques add, which stays
+    """Register the operators ``test.*`` during a test."""
+    operators.names()  # loads the operators that techniques add; they stay registered
     before = dict(operators.OPERATORS)
     _register()
     yield
@@ -82,7 +82,7 @@ def toys():
 
 
 def make_random_graph(seed: int, nodes: int = 30, shape=(2, 3), params: int = 2) -> Module:
-    """A graph of toy operators over float32 tensors: diamonds, tuples, constants, several outputs."""
+    """Return a graph of toy operators over float32 tensors: diamonds, tuples, constants, several outputs."""
     rng = random.Random(seed)
     data = np.random.default_rng(seed)
     inputs: list[Var] = [var(f"x{i}", shape) for i in range(params)]

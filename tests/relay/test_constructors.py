@@ -1,4 +1,4 @@
-"""Everything public in ``relay``, called with wrong things by ``tests/fuzz/constructors.py``."""
+"""All public functions of ``relay``, called with wrong arguments by ``tests/fuzz/constructors.py``."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ TEXT = """def @main(%x: Tensor[(2, n), float32], %w: Tensor[(4, 3), float32]) {
 
 
 def _variable(given: Any, name: str) -> Any:
-    """The variable for an example's input: a text such as ``"float32(2, n) in 0..5"``, or an array."""
+    """Return the variable for an example's input: a text such as ``"float32(2, n) in 0..5"``, or an array."""
     if isinstance(given, np.ndarray):
         return relay.var(name, shape=given.shape, dtype=given.dtype.name)
     matched = INPUT.match(given)
@@ -64,7 +64,7 @@ def _operator_examples() -> dict[str, list[dict[str, Any]]]:
 
 
 def _nodes() -> dict[str, Any]:
-    """Right arguments by the parameter they are for."""
+    """Return valid arguments by parameter name."""
     x = relay.var("x", shape=(2, 3))
     v = relay.var("v", shape=(2, 3))
     flag = relay.var("flag", shape=(), dtype="bool")
@@ -82,7 +82,7 @@ def _nodes() -> dict[str, Any]:
 
 
 def _onnx_model() -> bytes:
-    """A model of a few nodes, as the bytes of a file."""
+    """Return a serialized model of a few nodes."""
     x, y = (helper.make_tensor_value_info(name, TensorProto.FLOAT, ["n", 3]) for name in "xy")
     scale = numpy_helper.from_array(np.ones((3,), np.float32), "scale")
     nodes = [
@@ -137,7 +137,7 @@ def _operators() -> Iterator[tuple[str, Callable[..., Any]]]:
 
 
 def _passes() -> Iterator[Subject]:
-    """Each maker of passes, and the passes themselves."""
+    """Yield each function that makes passes, and the passes."""
     for name, make in public(relay.transform, "transform."):
         given = {"passes": [relay.transform.FoldConstant()]} if name.endswith("Sequential") else {}
         yield Subject(name, make, given, ("precision",))
@@ -163,7 +163,7 @@ def _subjects() -> list[Subject]:
 
 
 def _wrong() -> list[Any]:
-    """Nodes of all kinds, right in some places."""
+    """Return nodes of all kinds, valid for some parameters."""
     nodes = _nodes()
     x = nodes["value"]
     tensor = te.placeholder((2, 3), name="A")
@@ -187,7 +187,7 @@ def _wrong() -> list[Any]:
 
 
 def _after(result: Any) -> None:
-    """What a user does next: ask for the type, print, run a pass."""
+    """Do what a user does next: infer the type, print, run a pass."""
     if isinstance(result, relay.Expr):
         relay.type_of(result)
     if isinstance(result, relay.Module):
@@ -197,7 +197,7 @@ def _after(result: Any) -> None:
         repr(result)
 
 
-def test_every_call_answers_or_says_what_is_wrong(request: pytest.FixtureRequest) -> None:
+def test_every_call_returns_or_raises_a_clear_error(request: pytest.FixtureRequest) -> None:
     found = faults_as_asked(request, _subjects(), _wrong(), _after)
 
     assert not found, found

@@ -1,4 +1,4 @@
-"""Graphs and texts of any depth end in an answer, or in words: never in Python's recursion limit."""
+"""Graphs and texts of any depth give a result or a clear error, never a RecursionError."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def calls_of_functions() -> Any:
 
 
 @pytest.mark.parametrize("make", [chain, nested_tuples, lets, branches, calls_of_functions])
-def test_a_deep_graph_has_a_type_and_a_text(make: Any) -> None:
+def test_a_deep_graph_can_be_typed_and_printed(make: Any) -> None:
     value = make()
 
     relay.type_of(value)
@@ -64,7 +64,7 @@ def test_a_deep_graph_has_a_type_and_a_text(make: Any) -> None:
 
 
 @pytest.mark.parametrize("make", [chain, lets])
-def test_the_text_of_a_deep_graph_is_read_back(make: Any) -> None:
+def test_the_text_of_a_deep_graph_is_parsed(make: Any) -> None:
     module = relay.Module.from_expr(make())
 
     assert alike(relay.parse(module.astext()), module)
@@ -82,7 +82,7 @@ def test_the_text_of_a_deep_graph_is_read_back(make: Any) -> None:
         "zeros(shape=[" + "(" * 100_000 + "n" + ")" * 100_000 + "])",
     ],
 )
-def test_a_text_that_nests_too_deeply_is_refused_in_few_words(text: str) -> None:
+def test_a_too_deeply_nested_text_is_refused_with_a_short_error(text: str) -> None:
     head = "free_var %x: Tensor[(4,), float32];\nfree_var %flag: Tensor[(), bool];\n"
 
     with pytest.raises(ParseError, match=r"nested deeper than \d+") as caught:
@@ -97,7 +97,7 @@ def test_a_chain_of_thousands_of_operators_is_compiled() -> None:
     assert made.tolist() == [DEEP] * 4
 
 
-def test_nested_tuples_are_results_like_others() -> None:
+def test_a_pass_accepts_deeply_nested_tuples() -> None:
     module = relay.Module.from_expr(nested_tuples())
 
     assert relay.transform.AlterOpLayout()(module) is not None

@@ -1,4 +1,4 @@
-"""Copies in depth of modules: however deep the graph, and what is shared stays shared."""
+"""Deep copies of modules: graphs of any depth, and sharing is kept."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ def _deep(calls: int) -> relay.IRModule:
     return relay.IRModule.from_expr(relay.Function((x,), body))
 
 
-def test_a_deep_graph_is_copied() -> None:
+def test_a_deep_graph_can_be_deep_copied() -> None:
     module = _deep(20_000)
     assert alike(copy.deepcopy(module), module)
 
 
-def test_a_copy_is_a_module_of_its_own() -> None:
+def test_a_deep_copy_is_a_separate_module_with_equal_results() -> None:
     module = _deep(3)
     copied = copy.deepcopy(module)
     assert copied is not module
@@ -34,8 +34,8 @@ def test_a_copy_is_a_module_of_its_own() -> None:
     np.testing.assert_array_equal(tvmlite.compile(copied)(given), tvmlite.compile(module)(given))
 
 
-def test_variables_are_the_same_in_a_copy() -> None:
-    """So a copied part fits the graph that it was taken from."""
+def test_variables_are_shared_by_deep_copies() -> None:
+    """Thus a copied part fits the graph that it was taken from."""
     x = relay.var("x", (2,))
     body = copy.deepcopy(relay.nn.relu(x))
     assert body.args == (x,)

@@ -1,4 +1,4 @@
-"""Dimensions that a run computes: typed, printed, checked, interpreted."""
+"""Dimensions computed at run time: typed, printed, checked, interpreted."""
 
 import numpy as np
 import pytest
@@ -27,7 +27,7 @@ def module(body: Expr, *params) -> Module:
     return Module({"main": Function(params or (x,), body)})
 
 
-def test_what_is_found_has_the_extent_that_was_counted() -> None:
+def test_a_result_has_the_extent_computed_at_run_time() -> None:
     assert show_type(type_of(where())) == "Tensor[(n, 2), int64]"
 
     got = interpret(module(where()), [np.array([[0, 1, 0], [2, 0, 3]], "float32")])
@@ -35,7 +35,7 @@ def test_what_is_found_has_the_extent_that_was_counted() -> None:
     np.testing.assert_array_equal(got, [[0, 1], [1, 0], [1, 2]])
 
 
-def test_it_is_read_back_from_its_text() -> None:
+def test_printed_text_is_parsed_back() -> None:
     for body in (where(), make("exp", make("cast", where(), dtype="float32")), Tuple((where(), x))):
         text = module(body).astext()
 
@@ -44,7 +44,7 @@ def test_it_is_read_back_from_its_text() -> None:
         assert parse(text).astext() == text
 
 
-def test_values_of_dimensions_are_int64() -> None:
+def test_values_of_dimensions_must_be_int64() -> None:
     with pytest.raises(TypeInferError, match=r"n, m stand for Tensor\[\(1,\), int64\], expected int64 and 2"):
         type_of(LetDims((n, m), make("count_nonzero", x), x))
 
@@ -56,7 +56,7 @@ def test_a_negative_extent_stops_the_run() -> None:
         interpret(module(body, body.value), [np.int64(-1)])
 
 
-def test_dimensions_stay_where_they_are_bound() -> None:
+def test_dimensions_are_used_only_where_they_are_bound() -> None:
     verify(module(where()))
     outside = make("zeros", shape=(n,))
     with pytest.raises(VerifyError, match="dimension n is used where it is not bound"):
@@ -68,7 +68,7 @@ def test_dimensions_stay_where_they_are_bound() -> None:
         verify(module(If(flag, one, make("copy", one)), flag, x))
 
 
-def test_steps_come_in_an_order_that_binds_before_use() -> None:
+def test_dimensions_are_bound_before_steps_that_use_them() -> None:
     count, found = where().value, make("argwhere", x, count=n)
     filled = make("zeros", shape=(n,))
     root = order(Function((x,), LetDims((n,), count, Tuple((filled, found)))))
@@ -79,7 +79,7 @@ def test_steps_come_in_an_order_that_binds_before_use() -> None:
     assert [s.call for s in root.steps if isinstance(s, Run)] == [count, filled, found]
 
 
-def test_what_two_branches_share_is_computed_before_them() -> None:
+def test_values_shared_by_two_branches_are_computed_before_them() -> None:
     shared = make("exp", x)
     only = make("tanh", x)
     body = If(flag, make("add", shared, constant(np.float32(1))), make("multiply", shared, only))

@@ -1,4 +1,4 @@
-"""Relay's functions as TVM 0.11's documentation has them: order of arguments, defaults, meaning."""
+"""Relay's functions match the documentation of TVM 0.11: order of arguments, defaults, meaning."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ ids = relay.var("ids", shape=(4, 2), dtype="int64")
 
 
 def value_of(expr: relay.Expr, *arrays: Any) -> Any:
-    """What ``expr`` is for the arrays of its free variables."""
+    """Return the value of ``expr`` for the arrays of its free variables."""
     return interpret(relay.Module.from_expr(expr).main, list(arrays))
 
 
-# ``starts_inside`` and ``fits_int32`` are no arguments of TVM's.
+# ``starts_inside`` and ``fits_int32`` are not arguments of TVM's functions.
 SIGNATURES = {
     "take": "(data, indices, axis=None, batch_dims=0, mode='clip')",
     "gather": "(data, axis, indices)",
@@ -65,7 +65,7 @@ def test_functions_take_their_arguments_in_tvms_order(name: str) -> None:
     assert str(inspect.signature(relay.builders.builder(name))) == SIGNATURES[name]
 
 
-def test_every_function_says_what_it_does_and_what_its_attributes_may_be() -> None:
+def test_every_function_has_a_docstring_and_every_attribute_a_kind() -> None:
     import tvmlite.relay.ops  # noqa: F401
 
     table = {
@@ -78,14 +78,14 @@ def test_every_function_says_what_it_does_and_what_its_attributes_may_be() -> No
     assert [(name, key) for name, row in table.items() for key, _, kind in row.kinds if kind is ANY] == []
 
 
-def test_positions_mean_what_they_mean_in_tvm() -> None:
+def test_positional_arguments_have_the_same_meaning_as_in_tvm() -> None:
     assert alike(relay.gather(x, 0, ids), relay.make("gather", x, ids, axis=0))
     assert alike(relay.take(x, ids, 1, 0, "wrap"), relay.make("take", x, ids, axis=1, mode="wrap"))
     assert relay.nn.group_norm(image, *[relay.var("p", shape=(4,))] * 2, 2)["num_groups"] == 2
     assert relay.clip(a=x, a_min=0, a_max=1)["a_max"] == 1
 
 
-def test_a_lone_limit_of_arange_is_where_it_stops() -> None:
+def test_a_single_argument_of_arange_is_the_stop() -> None:
     assert value_of(relay.arange(5)).tolist() == [0, 1, 2, 3, 4]
     assert value_of(relay.arange(1, 5)).tolist() == [1, 2, 3, 4]
     assert value_of(relay.arange(1, 5, 1.5)).tolist() == [1, 2.5, 4]
@@ -93,11 +93,11 @@ def test_a_lone_limit_of_arange_is_where_it_stops() -> None:
     assert tvmlite.compile(relay.Module.from_expr(relay.arange(4, dtype="int32")))().tolist() == [0, 1, 2, 3]
 
 
-def test_dropout_gives_the_data_alone() -> None:
+def test_dropout_returns_the_data_only() -> None:
     assert relay.type_of(relay.nn.relu(relay.nn.dropout(x))).shape == (4, 6)
 
 
-def test_roi_align_takes_the_greatest_sample_and_onnx_the_greatest_weighted_pixel() -> None:
+def test_roi_align_max_and_weighted_max_differ_as_in_tvm_and_onnx() -> None:
     plane = np.array([[[[0, 8], [4, 2]]]], np.float32)
     data, rois = relay.var("d", shape=(1, 1, 2, 2)), relay.var("r", shape=(1, 5))
     region = np.array([[0, 0, 0, 1, 1]], np.float32)  # one sample, in the middle of the four pixels
@@ -109,7 +109,7 @@ def test_roi_align_takes_the_greatest_sample_and_onnx_the_greatest_weighted_pixe
         assert lib(plane, region).item() == expected
 
 
-def test_attributes_may_be_constants_and_arrays() -> None:
+def test_attributes_are_converted_from_constants_and_arrays() -> None:
     widths = ((0, 0), (1, 2))
     padded = relay.nn.pad(x, widths, pad_value=relay.const(1.0))
 
@@ -151,7 +151,7 @@ def test_attributes_may_be_constants_and_arrays() -> None:
         (lambda: 3, "type_of: expr is a int, expected a relay expression"),
     ],
 )  # fmt: skip
-def test_what_cannot_be_is_refused_at_the_users_line(make: Any, message: str) -> None:
+def test_invalid_calls_are_refused_at_the_users_line(make: Any, message: str) -> None:
     with pytest.raises(TvmliteError) as caught:
         relay.type_of(make())
 
@@ -159,7 +159,7 @@ def test_what_cannot_be_is_refused_at_the_users_line(make: Any, message: str) ->
     assert "test_tvm_names.py" in str(caught.value.span)
 
 
-def test_a_call_made_by_hand_is_checked_when_its_type_is_asked_for() -> None:
+def test_a_hand_made_call_is_checked_by_type_inference() -> None:
     with pytest.raises(TypeInferError, match=r"nn\.softmax: attribute 'axis' is missing"):
         relay.type_of(relay.Call("nn.softmax", (x,)))
     with pytest.raises(TypeInferError, match=r"nn\.softmax: axis is None, expected an integer"):
@@ -169,7 +169,7 @@ def test_a_call_made_by_hand_is_checked_when_its_type_is_asked_for() -> None:
     assert relay.type_of(relay.Call("nn.softmax", [x], {"axis": 1})).shape == (4, 6)
 
 
-def test_variables_are_declared_in_tvms_ways() -> None:
+def test_variables_are_declared_in_all_of_tvms_ways() -> None:
     types = [
         relay.var("a", relay.TensorType([1, 2])),
         relay.var("a", shape=[1, 2]),
@@ -182,7 +182,7 @@ def test_variables_are_declared_in_tvms_ways() -> None:
     assert str(relay.var("y", shape=(), dtype=np.int8).type) == "Tensor[(), int8]"
 
 
-def test_a_function_is_called_like_one_of_pythons() -> None:
+def test_a_relay_function_is_called_like_a_python_function() -> None:
     double = relay.Function([x], relay.add(x, x))
     y = relay.var("y", shape=(4, 6))
 

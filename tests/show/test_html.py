@@ -1,4 +1,4 @@
-"""A page is one file: what it holds is in it, and nothing in it is read as markup by mistake."""
+"""A page is one file with all its resources, and its content is escaped."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Outline(HTMLParser):
             self.title += data.strip()
 
 
-def test_a_page_is_a_head_and_the_body_given() -> None:
+def test_a_page_has_a_head_and_the_given_body() -> None:
     made = html.page(
         "a < b & c", "p {}", "<body><p>{{one}} {{two}}</p></body>\n", {"one": "1", "two": "{{2}}"}
     )
@@ -36,7 +36,7 @@ def test_a_page_is_a_head_and_the_body_given() -> None:
     assert "<style>\np {}</style>" in made
 
 
-def test_a_page_of_each_package_has_a_body() -> None:
+def test_the_page_of_each_package_has_a_body() -> None:
     for package in ("tvmlite.te.visualizer", "tvmlite.autotune.report", "tvmlite.graph_page"):
         body = html.resource(package, "page.html").strip()
         assert body.startswith("<body")

@@ -1,4 +1,4 @@
-"""The value of a computation from its definition, held against numpy written plainly."""
+"""The value of a computation by its definition, against plain numpy."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def _scan(back: int = 1) -> tuple[te.Tensor, te.Tensor, te.Tensor]:
     return x, following, te.scan(first, following, state, inputs=[x])
 
 
-def test_rows_of_a_scan_follow_from_those_before() -> None:
+def test_scan_rows_are_computed_from_previous_rows() -> None:
     x, _, scanned = _scan()
     wanted = VALUES.copy()
     for row in range(1, 4):
@@ -35,7 +35,7 @@ def test_rows_of_a_scan_follow_from_those_before() -> None:
     assert not found.error.any()
 
 
-def test_a_row_that_is_not_there_yet_has_no_value() -> None:
+def test_reading_a_later_scan_row_is_out_of_bounds() -> None:
     x, _, scanned = _scan(back=0)
     with pytest.raises(OutOfBounds, match="scan reads outside a tensor"):
         evaluate([scanned], {x: VALUES}, {})
@@ -46,7 +46,7 @@ def _known(tensor: te.Tensor, x: te.Tensor, predicate: Any) -> tuple[np.ndarray,
     return found.value, np.isfinite(found.error)
 
 
-def test_what_is_not_stored_is_not_known() -> None:
+def test_elements_that_are_not_stored_are_unknown() -> None:
     x = te.placeholder((4, 3), "int32", name="x")
     y = te.compute((4, 3), lambda i, j: x[i, j] * 2, name="y")
     value, known = _known(y, x, y.op.axis[0] < 2)
@@ -54,7 +54,7 @@ def test_what_is_not_stored_is_not_known() -> None:
     np.testing.assert_array_equal(value[:2], VALUES[:2] * 2)
 
 
-def test_a_reduction_goes_on_where_the_predicate_holds() -> None:
+def test_a_reduction_skips_iterations_where_the_predicate_is_false() -> None:
     x = te.placeholder((4, 3), "int32", name="x")
     k = te.reduce_axis((0, 3), name="k")
     y = te.compute((4,), lambda i: te.sum(x[i, k], axis=k), name="y")
@@ -63,7 +63,7 @@ def test_a_reduction_goes_on_where_the_predicate_holds() -> None:
     np.testing.assert_array_equal(value, [0, 10, 16, 22])
 
 
-def test_nothing_is_known_of_a_bounded_function_of_what_is_not_known() -> None:
+def test_bounded_functions_of_unknown_values_are_unknown() -> None:
     nothing = Bounded(np.zeros(1, np.longdouble), np.array([np.inf]), "float32")
 
     for name in ("atan", "tanh", "sigmoid", "erf"):
@@ -71,16 +71,16 @@ def test_nothing_is_known_of_a_bounded_function_of_what_is_not_known() -> None:
 
 
 @pytest.mark.parametrize("dtype", ["uint64", "int64", "uint8"])
-def test_a_float_beyond_the_limits_of_a_type_becomes_its_limit(dtype: str) -> None:
+def test_floats_beyond_the_limits_of_an_integer_type_saturate(dtype: str) -> None:
     low, high = np.iinfo(dtype).min, np.iinfo(dtype).max
     values = {2.0**64: high, -(2.0**70): low, np.inf: high, -np.inf: low, np.nan: 0, -0.5: 0, 1.5: 1}
-    for count in (1, 9):  # numpy converts many elements by other instructions than few
+    for count in (1, 9):  # numpy converts many elements with other instructions than few
         for value, wanted in values.items():
             found = cast(Bounded(np.full(count, value, np.longdouble), np.zeros(count), "float32"), dtype)
             assert found.value.tolist() == [wanted] * count
             assert not found.error.any()
 
 
-def test_twice_a_number_that_overflows_may_not_in_a_fused_multiply_add() -> None:
+def test_an_overflowing_sum_of_equal_numbers_is_unknown() -> None:
     huge = Bounded(np.array([3e38, 1.0], np.longdouble), np.zeros(2), "float32")
     assert add(huge, huge).error.tolist() == [np.inf, 0.0]

@@ -1,4 +1,4 @@
-"""Values have places: outputs in their parameters or copied there, constants in one blob."""
+"""Placement of buffers: outputs in parameters, intermediates in the workspace, constants in one blob."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def floats(*shape: int) -> np.ndarray:
     return np.random.default_rng(0).standard_normal(shape).astype(np.float32)
 
 
-def test_an_output_is_made_in_its_parameter_and_copied_to_further_ones() -> None:
+def test_repeated_outputs_are_copied_from_the_first() -> None:
     x = var("x", (4,))
     made = make("exp", x)
     main = Function((x,), Tuple((made, made, x)))
@@ -29,7 +29,7 @@ def test_an_output_is_made_in_its_parameter_and_copied_to_further_ones() -> None
     assert places.copies == {root: [((made, 0), second), ((x, 0), third)]}
 
 
-def test_values_between_lie_in_the_workspace_and_weights_among_the_constants() -> None:
+def test_intermediates_are_views_of_the_workspace_and_weights_are_constants() -> None:
     x, weight = var("x", (4,)), constant(floats(4))
     between = make("add", x, weight)
     main = Function((x,), make("exp", between))
@@ -42,7 +42,7 @@ def test_values_between_lie_in_the_workspace_and_weights_among_the_constants() -
     assert places.constants.offsets == {weight: 0}
 
 
-def test_constants_stand_in_the_blob_once_each_at_aligned_places() -> None:
+def test_constants_are_stored_once_and_aligned_in_the_blob() -> None:
     one, two = constant(floats(3)), constant(np.arange(20, dtype="int8"))
     constants = Constants()
 

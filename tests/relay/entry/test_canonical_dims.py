@@ -1,4 +1,4 @@
-"""Extents told in the plainest way: what groups become, which kernels they share, and what they compute."""
+"""Canonical dimensions of groups: rewritten extents, shared kernels and results."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tvmlite.relay.ir.types import dim, show_shape
 h, w = dim("h"), dim("w")
 
 
-def test_each_part_of_an_extent_is_a_dimension() -> None:
+def test_each_independent_part_of_an_extent_becomes_a_dimension() -> None:
     x, y = var("x", ((h + 31) // 32 * 8, w)), var("y", ((h + 31) // 32 * 8, 1))
     group = Function((x, y), make("add", make("exp", x), y), (("Primitive", 1),))
 
@@ -31,7 +31,7 @@ def test_each_part_of_an_extent_is_a_dimension() -> None:
     assert dict(plain.attrs) == {"Primitive": 1}
 
 
-def test_attributes_follow() -> None:
+def test_attributes_are_rewritten_with_the_new_dimensions() -> None:
     x = var("x", (1, 3, (h + 1) // 2, w))
     size = ((h + 1) // 2 * 2, w * 3)
     group = Function((x,), make("image.resize2d", x, size=size, method="nearest_neighbor"))
@@ -41,7 +41,7 @@ def test_attributes_follow() -> None:
     assert show_shape(plain.body["size"]) == "(extent0 * 2, extent1 * 3)"  # type: ignore[index]
 
 
-def test_a_quotient_that_may_be_negative_is_no_dimension() -> None:
+def test_a_quotient_that_may_be_negative_is_not_made_a_dimension() -> None:
     x = var("x", (h, w))
     begin = (te.max((h - w) // 2, 0), (w + 1) // 2)
     group = Function((x,), make("strided_window", x, begin=begin, shape=(1, 1), strides=(1, 1)))
@@ -52,7 +52,7 @@ def test_a_quotient_that_may_be_negative_is_no_dimension() -> None:
     assert str(plain.body["begin"][1]) == "extent2"  # type: ignore[index]
 
 
-def test_numbers_and_types_that_do_not_follow_stay() -> None:
+def test_static_and_related_extents_are_left_unchanged() -> None:
     x = var("x", (4, 3))
     fixed = Function((x,), make("exp", x))
     a, b = var("a", (1, 1, h, 8)), var("b", (1, 1, (h + 1) // 2, 4))
@@ -64,7 +64,7 @@ def test_numbers_and_types_that_do_not_follow_stay() -> None:
         assert with_canonical_extents(group) == (group, {})
 
 
-def test_groups_that_differ_in_open_extents_alone_share_a_kernel() -> None:
+def test_groups_that_differ_only_in_open_extents_share_a_kernel() -> None:
     x, y = var("x", (h, w)), var("y", ("n", (w + 1) // 2))
     module = Module({"main": Function((x, y), relay.Tuple((relay.exp(x), relay.exp(y))))})
     separate = relay.passes.separate(relay.passes.infer_types(module))

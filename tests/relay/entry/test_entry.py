@@ -1,4 +1,4 @@
-"""The compiled entry: kernels called in order on places known beforehand; run by the interpreter of loops."""
+"""The compiled entry, run by the loop interpreter: order of kernel calls, sizes, and placement of buffers."""
 
 import numpy as np
 import pytest
@@ -25,7 +25,7 @@ rng = np.random.default_rng(0)
 
 
 def compiled(module: Module):
-    """Entry, constants and legal kernels of a module after all passes."""
+    """Return the entry, the constants and the legal kernels of a module after all passes."""
     fused = passes.pipeline(3, native).run(module)
     tasks, task_of = kernel_tasks(fused, native)
     legal = {t.key: legalize(lower_group(t.canonical, native, t.symbol), native) for t in tasks}
@@ -41,7 +41,7 @@ def compiled(module: Module):
 
 
 def check(module: Module, arrays: list[np.ndarray], sizes: tuple[int, ...] = ()) -> loop.Function:
-    """The entry gives what the graph interpreter gives."""
+    """Check that the entry computes what the graph interpreter does, and return it."""
     wanted = interpret(module, arrays)
     wanted = wanted if isinstance(wanted, tuple) else (wanted,)
     entry, constants, kernels = compiled(module)
@@ -64,7 +64,7 @@ def floats(*shape: int) -> np.ndarray:
 
 
 def network(*shape) -> Module:
-    """Two convolutions around a softmax: several kernels, intermediates, constants."""
+    """Return two convolutions around a softmax: several kernels, intermediates and constants."""
     x = var("x", shape)
     first = make("nn.relu", make("nn.conv2d", x, constant(floats(4, 3, 3, 3)), padding=(1, 1, 1, 1)))
     middle = make("nn.softmax", first, axis=1)
@@ -100,7 +100,7 @@ def test_equal_groups_share_a_kernel() -> None:
     assert len(set(entry.kernels)) == 1
 
 
-def test_outputs_may_be_read_by_later_kernels_and_stand_twice() -> None:
+def test_repeated_outputs_and_outputs_read_by_later_kernels() -> None:
     x = var("x", (4, 4))
     a = make("nn.softmax", x)
     b = make("nn.softmax", make("nn.relu", a))
@@ -108,7 +108,7 @@ def test_outputs_may_be_read_by_later_kernels_and_stand_twice() -> None:
     check(Module({"main": Function((x,), Tuple((b, a, x, b)))}), [floats(4, 4)])
 
 
-def test_results_of_a_split_have_places_of_their_own() -> None:
+def test_results_of_a_split_have_separate_buffers() -> None:
     x = var("x", (4, 6))
     parts = make("split", x, indices_or_sections=3, axis=1)
     body = make("nn.softmax", make("add", TupleGetItem(parts, 2), TupleGetItem(parts, 0)))
@@ -117,7 +117,7 @@ def test_results_of_a_split_have_places_of_their_own() -> None:
     assert slots_of(TupleGetItem(Tuple((x, TupleGetItem(parts, 1))), 1)) == [(parts, 1)]
 
 
-def test_a_dimension_that_no_input_has_is_named() -> None:
+def test_error_names_a_dimension_that_no_input_has() -> None:
     x = var("x", (1, 3))
     free = var("y", ("elsewhere",)).type.shape[0]
     module = Module({"main": Function((x,), make("broadcast_to", x, shape=(free, 3)))})
@@ -126,7 +126,7 @@ def test_a_dimension_that_no_input_has_is_named() -> None:
         compiled(module)
 
 
-def test_a_promise_within_a_fused_kernel_is_told_with_its_own_node() -> None:
+def test_failed_assumption_in_a_fused_kernel_names_its_own_node() -> None:
     x, y = var("x", ("n",)), var("y", ("m",))
     (m,) = y.type.shape  # type: ignore[union-attr]
     assumed = make("assume_shape", make("exp", x), newshape=(m,), span=Span("model", 1, 'node "Sum" (Add)'))
@@ -137,7 +137,7 @@ def test_a_promise_within_a_fused_kernel_is_told_with_its_own_node() -> None:
     assert entry.messages[0] == 'node "Sum" (Add): the extents n and m must be equal'
 
 
-def test_a_parameter_of_several_tensors_is_refused() -> None:
+def test_a_tuple_parameter_is_refused() -> None:
     scalar = TensorType((), "int32")
     both = Var("both", TupleType((scalar, scalar)))
     module = Module({"main": Function((both,), TupleGetItem(both, 0))})

@@ -1,4 +1,4 @@
-"""Keys of kernels name all that makes their code."""
+"""Keys of kernels cover everything that determines their code."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def task(module: Module | None = None) -> KernelTask:
     return one
 
 
-def test_every_table_that_makes_code_is_in_the_key() -> None:
+def test_key_covers_every_table_that_generates_code() -> None:
     assert all(
         any(one is table for one in CODE_TABLES) for table in (TEMPLATES, GENERATORS, DOT_INSTRUCTIONS)
     )
@@ -35,7 +35,7 @@ def test_every_table_that_makes_code_is_in_the_key() -> None:
 
 
 @pytest.mark.parametrize(("table", "name"), [(DOT_INSTRUCTIONS, "narrow_products"), (GENERATORS, "sketch")])
-def test_a_technique_that_is_removed_changes_the_key(monkeypatch, table: dict, name: str) -> None:
+def test_removing_a_technique_changes_the_key(monkeypatch, table: dict, name: str) -> None:
     before = task().key
     assert task().key == before
 
@@ -44,7 +44,7 @@ def test_a_technique_that_is_removed_changes_the_key(monkeypatch, table: dict, n
     assert task().key != before
 
 
-def test_kernels_are_not_cached_beside_code_from_outside_of_the_package(monkeypatch) -> None:
+def test_kernels_are_not_cached_when_code_outside_the_package_takes_part(monkeypatch) -> None:
     assert task().cacheable
 
     monkeypatch.setitem(DOT_INSTRUCTIONS, "mine", DotInstructions(lambda target: 0, lambda *given: None))
@@ -52,8 +52,8 @@ def test_kernels_are_not_cached_beside_code_from_outside_of_the_package(monkeypa
     assert not task().cacheable
 
 
-def test_an_operator_from_outside_of_the_package_is_not_cached(monkeypatch) -> None:
-    """Also if it is a formula of one element, whose wrapper stands in the package."""
+def test_an_operator_defined_outside_the_package_is_not_cached(monkeypatch) -> None:
+    """This includes a formula for one element, whose wrapper is defined in the package."""
     monkeypatch.setattr(op, "OPERATORS", dict(op.OPERATORS))
     elemwise("test.twice", infer=lambda call, x: x, reference=lambda call, x: 2 * x)(
         lambda call, i, x: 2 * x[i]

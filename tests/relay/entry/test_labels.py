@@ -1,4 +1,4 @@
-"""What kernels are called: the same in tables, profiles and pages."""
+"""Labels of kernels, the same in tables, profiles and pages."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tvmlite.relay.ir.nodes import Function, Module
 
 
 def model(rows: int | str = 4, turns: int = 2, named: bool = True) -> Module:
-    """Dense layers one after the other, each with a relu."""
+    """Return consecutive dense layers, each with a relu."""
     nodes, last = [], "x"
     for k in range(turns):
         name = f"/block.{k}/fc/MatMul" if named else ""
@@ -35,7 +35,7 @@ def function(text: str) -> Function:
     return relay.parse(f"def @main{text}").main
 
 
-def test_kernels_that_are_alike_are_told_apart_by_their_nodes_in_profile_table_and_graph(
+def test_labels_tell_equal_kernels_apart_by_their_nodes(
     tmp_path: Path,
 ) -> None:
     lib = tvmlite.compile(model())
@@ -56,20 +56,20 @@ def test_kernels_that_are_alike_are_told_apart_by_their_nodes_in_profile_table_a
     assert [box.label for box in draw(lib.module).boxes if box.operators] == [first, second]
 
 
-def test_a_node_without_a_name_is_called_by_its_output() -> None:
+def test_an_unnamed_node_is_labelled_by_its_output() -> None:
     lib = tvmlite.compile(model(named=False))
 
     assert lib.kernel_labels == ("dense_pack+relu m0 4x8", "dense_pack+relu m1 4x8")
 
 
-def test_a_graph_that_was_not_imported_has_no_nodes_and_no_line_of_a_file() -> None:
+def test_labels_of_a_graph_that_was_not_imported_have_no_node() -> None:
     x = relay.var("x", (2, 3))
     lib = tvmlite.compile(relay.Function((x,), relay.exp(relay.nn.relu(x))))
 
     assert lib.kernel_labels == ("relu+exp 2x3",)
 
 
-def test_many_operators_are_counted() -> None:
+def test_long_operator_chains_are_abbreviated_with_a_count() -> None:
     assert labels.operators(["nn.conv2d", "add", "nn.relu", "exp", "log"]) == "conv2d+add+relu+exp+log"
     assert labels.operators(["add"] * 4 + ["exp", "log"]) == "add+add+add+add+2 more"
 
@@ -83,11 +83,11 @@ def test_many_operators_are_counted() -> None:
         ("(%x: Tensor[(4, 6), float32]) { split(%x, indices_or_sections=2, axis=1) }", "4x3, 4x3"),
     ],
 )
-def test_shapes_are_told_shortly(text: str, shape: str) -> None:
+def test_shapes_are_printed_in_short_form(text: str, shape: str) -> None:
     assert labels.shape(relay.infer.type_of(function(text).body)) == shape
 
 
-def test_branches_and_loops_are_called_in_the_order_of_the_signature() -> None:
+def test_labels_of_branches_and_loops_follow_the_order_of_the_signature() -> None:
     text = """(%x: Tensor[(4,), float32], %go: Tensor[(), bool]) {
       %0 = exp(%x);
       %1 = if (%go) {

@@ -1,4 +1,4 @@
-"""One fused group, one kernel: its parameters, its dimensions, its meaning on the interpreter of loops."""
+"""Lowering of a fused group to one kernel: parameters, dimensions, and results in the loop interpreter."""
 
 import numpy as np
 import pytest
@@ -19,7 +19,7 @@ rng = np.random.default_rng(0)
 
 
 def check(group: Function, arrays: list[np.ndarray], sizes: tuple[int, ...] = ()) -> None:
-    """The kernel of ``group`` gives on ``arrays`` what the numpy references give."""
+    """Check that the kernel of ``group`` computes on ``arrays`` what the numpy references do."""
     wanted = interpret(group, arrays)
     wanted = wanted if isinstance(wanted, tuple) else (wanted,)
     outputs = [np.full(w.shape, 7, w.dtype) for w in wanted]
@@ -36,7 +36,7 @@ def floats(*shape: int) -> np.ndarray:
     return rng.standard_normal(shape).astype("float32")
 
 
-def test_an_anchor_with_a_tail_is_one_kernel() -> None:
+def test_an_anchor_and_its_epilogue_form_one_kernel() -> None:
     x, w, b = var("x", (2, 3, 6, 6)), var("w", (4, 3, 3, 3)), var("b", (4,))
     conv = make("nn.conv2d", x, w, padding=(1, 1, 1, 1))
     one = group((x, w, b), make("nn.relu", make("nn.bias_add", conv, b)))
@@ -45,7 +45,7 @@ def test_an_anchor_with_a_tail_is_one_kernel() -> None:
     check(one, [floats(2, 3, 6, 6), floats(4, 3, 3, 3), floats(4)])
 
 
-def test_what_is_assumed_of_extents_is_part_of_the_kernel_that_checks_it_first() -> None:
+def test_the_kernel_checks_the_assumed_equality_of_extents() -> None:
     x, y = var("x", ("n", 3)), var("y", ("m", 3))
     (m,) = (d for d in y.type.shape if not isinstance(d, int))  # type: ignore[union-attr]
     one = group((x, y), make("add", make("assume_shape", make("exp", x), newshape=(m, 3)), y))
@@ -55,7 +55,7 @@ def test_what_is_assumed_of_extents_is_part_of_the_kernel_that_checks_it_first()
         run_loops(lower_group(one, native, "k"), [floats(2, 3), floats(4, 3), floats(4, 3), 4, 2])
 
 
-def test_dimensions_are_passed_in_the_order_of_their_names() -> None:
+def test_dimensions_are_passed_in_alphabetical_order() -> None:
     x = var("x", ("w", "h"))
     one = group((x,), make("nn.relu", make("transpose", x, axes=(1, 0))))
 
@@ -65,7 +65,7 @@ def test_dimensions_are_passed_in_the_order_of_their_names() -> None:
     check(one, [floats(5, 3)], (3, 5))
 
 
-def test_a_dimension_may_stand_in_attributes_alone() -> None:
+def test_a_dimension_may_occur_in_attributes_only() -> None:
     x = var("x", (1, 3))
     one = group((x,), make("broadcast_to", x, shape=(var("y", ("n",)).type.shape[0], 3)))
 
@@ -76,7 +76,7 @@ def test_a_dimension_may_stand_in_attributes_alone() -> None:
     np.testing.assert_array_equal(out, np.broadcast_to(data, (4, 3)))
 
 
-def test_several_results_are_several_outputs() -> None:
+def test_a_tuple_result_becomes_several_outputs() -> None:
     x = var("x", (4, 6))
     halves = make("split", x, indices_or_sections=2, axis=1)
 
@@ -86,7 +86,7 @@ def test_several_results_are_several_outputs() -> None:
     check(group((x,), Tuple((relu, TupleGetItem(halves, 0)))), [floats(4, 6)])
 
 
-def test_an_output_that_is_an_input_or_stands_twice_is_copied() -> None:
+def test_repeated_outputs_and_inputs_as_outputs_are_copied() -> None:
     x = var("x", (3, 3))
     relu = make("nn.relu", x)
 
@@ -104,7 +104,7 @@ def test_an_output_that_is_an_input_or_stands_twice_is_copied() -> None:
     ],
     ids=str,
 )
-def test_small_constants_are_written_into_the_code(data: np.ndarray) -> None:
+def test_small_constants_are_embedded_in_the_code(data: np.ndarray) -> None:
     tensor = constant_tensor(np.asarray(data))
     out = np.zeros(np.shape(data), np.asarray(data).dtype)
 
@@ -113,7 +113,7 @@ def test_small_constants_are_written_into_the_code(data: np.ndarray) -> None:
     np.testing.assert_array_equal(out, data)
 
 
-def test_constants_inside_a_group_take_part() -> None:
+def test_constants_inside_a_group_are_lowered_with_it() -> None:
     x = var("x", (2, 3))
     half: Constant = constant(np.float32(0.5))
 

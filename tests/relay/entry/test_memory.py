@@ -22,13 +22,13 @@ def opaque(value: Expr) -> Expr:
 
 
 def plan(function: Function) -> MemoryPlan:
-    """The plan, all results but those of the last step taken along."""
+    """Return the plan, which leaves out the results of the last step."""
     root = order(function)
     return plan_blocks(root, set(slots_of(function.body)))
 
 
 def occupied(function: Function, binding) -> list[tuple[int, int, int, int]]:
-    """(first, last, low, high) of every planned value: found anew, step by step, from the calls alone."""
+    """Return (first, last, low, high) of every planned value, recomputed step by step from the calls."""
     calls = [n for n in postorder(function.body) if isinstance(n, Call)]
     made = plan(function)
     rows = []
@@ -65,7 +65,7 @@ def check_disjoint(rows) -> None:
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_no_two_live_values_overlap(random_graph, seed: int) -> None:
+def test_live_values_do_not_overlap(random_graph, seed: int) -> None:
     main = fuse(random_graph(seed, nodes=40, shape=(3, 5))).main
     rows = occupied(main, {})
 
@@ -76,7 +76,7 @@ def test_no_two_live_values_overlap(random_graph, seed: int) -> None:
 
 @pytest.mark.parametrize("seed", range(10))
 @pytest.mark.parametrize("h", [1, 7, 40])
-def test_no_two_live_values_overlap_at_any_size(random_graph, seed: int, h: int) -> None:
+def test_live_values_do_not_overlap_at_any_size(random_graph, seed: int, h: int) -> None:
     from tvmlite.relay.ir.types import dim
 
     main = fuse(random_graph(seed, nodes=30, shape=("h", 5))).main
@@ -84,7 +84,7 @@ def test_no_two_live_values_overlap_at_any_size(random_graph, seed: int, h: int)
     check_disjoint(occupied(main, {dim("h"): h}))
 
 
-def test_a_chain_needs_two_places() -> None:
+def test_a_chain_needs_two_buffers() -> None:
     value: Expr = x
     for _ in range(10):
         value = opaque(value)
@@ -92,7 +92,7 @@ def test_a_chain_needs_two_places() -> None:
     assert plan(Function((x,), value)).size == 2 * 4 * 64 * 4
 
 
-def test_symbolic_sizes_share_a_place_in_proportion() -> None:
+def test_symbolic_sizes_share_buffers() -> None:
     from tvmlite.relay.ir.types import dim
 
     h = dim("h")
@@ -105,7 +105,7 @@ def test_symbolic_sizes_share_a_place_in_proportion() -> None:
     assert evaluate_dim(size, {h: 64}) == 2 * 64 * 8 * 4
 
 
-def test_parameters_and_results_have_no_place() -> None:
+def test_parameters_and_results_are_not_in_the_plan() -> None:
     middle = opaque(x)
     made = plan(Function((x,), Tuple((opaque(middle), x))))
 
@@ -113,7 +113,7 @@ def test_parameters_and_results_have_no_place() -> None:
     assert plan(Function((x,), x)).size == 0
 
 
-def test_each_field_of_a_tuple_has_a_place_even_if_never_read() -> None:
+def test_each_tuple_field_has_a_buffer_even_if_never_read() -> None:
     pair = make("test.split", x)
     made = plan(Function((x,), opaque(TupleGetItem(pair, 1))))
 
@@ -121,7 +121,7 @@ def test_each_field_of_a_tuple_has_a_place_even_if_never_read() -> None:
     assert made.offsets[pair, 0] != made.offsets[pair, 1]
 
 
-def test_lets_have_no_plan() -> None:
+def test_a_let_cannot_be_planned() -> None:
     y = var("y", (4, 64))
     with pytest.raises(UnsupportedError, match="a Let in a graph to plan"):
         plan(Module({"main": Function((x,), Let(y, opaque(x), y))}).main)

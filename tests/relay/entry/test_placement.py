@@ -1,4 +1,4 @@
-"""Places of values in one block of memory, and the order of steps, against all there are."""
+"""Offsets of values in one arena, and the order of steps, against exhaustive search."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ from tvmlite.relay.passes.fusion.reuse_operands import is_read_elementwise
 from tvmlite.techniques.scalar_loops.in_place import convolves_in_place
 
 MARGIN = 1.05
-"""How much more than the best plan there is ours may need."""
+"""The largest allowed ratio of the arena to that of the best plan."""
 
 COMPACT = MemoryPolicy(alignment=8, compact=True)
 
 
 def overlaps(lives: Sequence[tuple[int, int]], sizes: Sequence[int], offsets: Sequence[int]) -> bool:
-    """Whether two values that are alive at once share a byte."""
+    """Return whether two values that are live at the same time share a byte."""
     for i, j in itertools.combinations(range(len(sizes)), 2):
         at_once = lives[i][0] <= lives[j][1] and lives[j][0] <= lives[i][1]
         apart = offsets[i] + sizes[i] <= offsets[j] or offsets[j] + sizes[j] <= offsets[i]
@@ -40,12 +40,12 @@ def overlaps(lives: Sequence[tuple[int, int]], sizes: Sequence[int], offsets: Se
 
 
 def best_room(lives: Sequence[tuple[int, int]], sizes: Sequence[int]) -> int:
-    """The least room of any placement: some order, each value as low as it goes, gives it."""
+    """Return the least arena size of any placement: first fit in some order reaches it."""
     return min(room_of(lives, sizes, one) for one in itertools.permutations(range(len(sizes))))
 
 
 def room_of(lives: Sequence[tuple[int, int]], sizes: Sequence[int], order: Sequence[int]) -> int:
-    """The room if values are placed in ``order``, each as low as it goes, byte by byte of the alignment."""
+    """Return the arena size if values are placed in ``order``, each at its lowest free offset."""
     begins: dict[int, int] = {}
     for i in order:
         others = [
@@ -61,7 +61,7 @@ def room_of(lives: Sequence[tuple[int, int]], sizes: Sequence[int], order: Seque
 
 
 @pytest.mark.parametrize("seed", range(40))
-def test_places_are_near_the_best_of_all(seed: int) -> None:
+def test_placement_is_near_the_optimum(seed: int) -> None:
     draw = random.Random(seed)
     lives = [(a := draw.randrange(8), a + draw.randrange(4)) for _ in range(6)]
     sizes = [8 * draw.randrange(1, 30) for _ in lives]
@@ -73,8 +73,8 @@ def test_places_are_near_the_best_of_all(seed: int) -> None:
     assert peak_memory(lives, sizes) <= room <= MARGIN * best_room(lives, sizes)
 
 
-def test_searching_finds_what_largest_first_does_not() -> None:
-    """Six of these forty need more room when the largest is placed first."""
+def test_search_beats_largest_first_placement() -> None:
+    """Six of these forty cases need more memory when the largest value is placed first."""
     worse = 0
     for seed in range(40):
         draw = random.Random(seed)
@@ -85,12 +85,12 @@ def test_searching_finds_what_largest_first_does_not() -> None:
     assert worse > 0
 
 
-def test_nothing_needs_no_room() -> None:
+def test_no_values_need_no_memory() -> None:
     assert place_tightly([], []) == ([], 0)
 
 
 def branching(seed: int) -> Module:
-    """Branches of a stem that widen and narrow, so that their order decides what is alive at once."""
+    """Return branches of a stem that widen and narrow, so that their order determines the live values."""
     draw = np.random.default_rng(seed)
     x = relay.var("x", shape=(1, 4, 4, 4))
 
@@ -114,7 +114,7 @@ def fused(module: Module) -> Module:
 
 
 def all_orders(calls: Sequence[Call]) -> Iterator[tuple[Call, ...]]:
-    """``calls`` in every order in which values are made before they are read."""
+    """Yield all orders of ``calls`` in which values are computed before they are read."""
     needs = {call: {slot[0] for arg in call.args for slot in slots_of(arg)} & set(calls) for call in calls}
 
     def onwards(done: tuple[Call, ...]) -> Iterator[tuple[Call, ...]]:
@@ -128,7 +128,7 @@ def all_orders(calls: Sequence[Call]) -> Iterator[tuple[Call, ...]]:
 
 
 def alive_at_once(calls: Sequence[Call], result: relay.Expr, scratch: Mapping[Call, int]) -> int:
-    """The most bytes that values and scratch memory take at one step: no plan of this order needs less."""
+    """Return the peak of live values and scratch memory in bytes: a lower bound for plans of this order."""
     owner: dict[relay.Expr, relay.Expr] = {call: call for call in calls}
     for call in calls:
         if (position := in_place(call)) is not None:
@@ -147,7 +147,7 @@ def alive_at_once(calls: Sequence[Call], result: relay.Expr, scratch: Mapping[Ca
 
 
 @pytest.mark.parametrize("seed", range(8))
-def test_the_arena_is_near_what_the_best_order_needs(seed: int) -> None:
+def test_the_arena_is_near_the_need_of_the_best_order(seed: int) -> None:
     root = order(fused(branching(seed)).main)
     calls = [step.call for step in root.steps if isinstance(step, Run)]
     draw = random.Random(seed)
@@ -161,7 +161,7 @@ def test_the_arena_is_near_what_the_best_order_needs(seed: int) -> None:
 
 
 def tangled(seed: int) -> Module:
-    """Convolutions that can be made over their data, and sums and others that cannot, of what there is."""
+    """Return a graph of convolutions that can overwrite their data, and of sums and others that cannot."""
     draw = np.random.default_rng(seed)
 
     def convolved(value: relay.Expr, before: int, after: int, window: int, groups: int = 1) -> relay.Expr:
@@ -189,8 +189,8 @@ def tangled(seed: int) -> Module:
 
 
 def least_alive(calls: Sequence[Call], result: relay.Expr, scalar: Target) -> int:
-    """The least of the most that is alive at a step, of all orders, where each result takes the place of an
-    operand whenever its kernel can and nothing else reads that any more."""
+    """Return the least peak of live bytes over all orders, where each result overwrites an operand if its
+    kernel can and nothing else reads that operand later."""
     size = {call: 0 if call is result else sum(bytes_of(call, 8).values()) for call in calls}
     args = {call: [s[0] for arg in call.args for s in slots_of(arg) if s[0] in size] for call in calls}
     number = {call: k for k, call in enumerate(calls)}
@@ -224,7 +224,7 @@ def least_alive(calls: Sequence[Call], result: relay.Expr, scalar: Target) -> in
 
 
 @pytest.mark.parametrize("seed", range(24))
-def test_results_lie_over_operands_in_an_order_that_lets_them(seed: int) -> None:
+def test_reordering_lets_results_overwrite_their_operands(seed: int) -> None:
     scalar = Target.parse("c -system=none")
     main = fused(tangled(seed)).main
     calls = [step.call for step in order(main).steps if isinstance(step, Run)]
@@ -236,7 +236,7 @@ def test_results_lie_over_operands_in_an_order_that_lets_them(seed: int) -> None
     assert least <= made <= MARGIN * least
 
 
-def test_another_order_is_taken_where_it_needs_less() -> None:
+def test_steps_are_reordered_where_that_needs_less_memory() -> None:
     gained = 0
     for seed in range(12):
         root = order(fused(branching(seed)).main)
@@ -255,8 +255,8 @@ def test_a_chain_keeps_its_order() -> None:
     assert reordered(root, {}, 8) is root
 
 
-def test_scratch_memory_lies_beside_what_is_alive() -> None:
-    """The scratch of a call that comes when little is alive takes no memory of its own."""
+def test_scratch_memory_reuses_the_space_of_dead_values() -> None:
+    """The scratch memory of a call with few live values does not enlarge the arena."""
     x = relay.var("x", shape=(64,))
     wide = relay.nn.dense(relay.reshape(x, (1, 64)), relay.const(np.ones((256, 64), "float32")))
     narrow = relay.nn.dense(wide, relay.const(np.ones((8, 256), "float32")))

@@ -1,4 +1,4 @@
-"""Fused groups as tuning tasks: their text says all, and every configuration computes the same."""
+"""Fused groups as tuning tasks: their text is complete, and every configuration computes the same."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def @main({x}: Tensor[(1, 2, 7, 6, 16), float32], {w}: Tensor[(3, 32, 3, 3, 16),
 
 
 def group(text: str) -> Function:
-    """The first fused group of a module."""
+    """Return the first fused group of a module."""
     return next(fused_groups(passes.fuse(relay.parse(text))))
 
 
@@ -41,7 +41,7 @@ def convolution(x: str = "%x", w: str = "%w", b: str = "%b") -> Function:
     return group(CONVOLUTION.format(x=x, w=w, b=b))
 
 
-def test_a_groups_text_does_not_tell_names_and_brings_it_back() -> None:
+def test_task_text_ignores_names_and_round_trips() -> None:
     text = tasks.task_text(convolution())
 
     assert text == tasks.task_text(convolution("%data", "%weights", "%bias"))
@@ -49,7 +49,7 @@ def test_a_groups_text_does_not_tell_names_and_brings_it_back() -> None:
     assert alike(tasks.group_of(text), tasks.group_of(text))
 
 
-def test_a_task_is_made_from_its_record_alone() -> None:
+def test_a_task_is_recreated_from_its_record() -> None:
     task = tasks.task_of(convolution(), TARGET)
 
     again = create(task.name, task.args, TARGET)
@@ -70,7 +70,7 @@ def test_a_task_is_made_from_its_record_alone() -> None:
         ),
     ],
 )
-def test_what_is_no_task_is_told(text: str, reason: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_error_says_why_a_group_is_no_task(text: str, reason: str, monkeypatch: pytest.MonkeyPatch) -> None:
     if "foreign" in text:
         register_foreign(monkeypatch)
     assert tasks.why_no_task(group(text)) == reason
@@ -79,8 +79,8 @@ def test_what_is_no_task_is_told(text: str, reason: str, monkeypatch: pytest.Mon
 
 
 def register_foreign(monkeypatch: pytest.MonkeyPatch) -> None:
-    """An operator defined here, so outside the package, for as long as a test runs."""
-    op.names()  # loads what techniques add, which stays
+    """Register an operator that is defined outside the package for the duration of a test."""
+    op.names()  # loads the operators that techniques add; they stay registered
     monkeypatch.setattr(op, "OPERATORS", dict(op.OPERATORS))
 
     @op.operator("tests.tasks.foreign", infer=lambda call, x: x, reference=lambda call, x: x)
@@ -88,7 +88,7 @@ def register_foreign(monkeypatch: pytest.MonkeyPatch) -> None:
         return te.compute(data.shape, lambda i: data[i], name="foreign", tag="elemwise")
 
 
-def test_the_work_of_dense_layers_does_not_depend_on_how_they_are_computed() -> None:
+def test_flop_count_of_dense_layers_does_not_depend_on_the_algorithm() -> None:
     quick, direct, short = (
         tasks.task_of(group(text), TARGET).flop for text in (DENSE_WINOGRAD, DENSE, DENSE_24)
     )
@@ -99,13 +99,13 @@ def test_the_work_of_dense_layers_does_not_depend_on_how_they_are_computed() -> 
     assert short == 2 * 2 * 384 * 48 + 2 * 300
 
 
-def test_text_that_is_no_group_is_an_error() -> None:
+def test_text_that_is_not_a_function_is_an_error() -> None:
     with pytest.raises(UnsupportedError, match="text is a Constant, expected a function"):
         tasks.group_of("1f")
 
 
 def on_this_machine(made: Function) -> tuple[ConfigSpace, Callable[[Config], np.ndarray]]:
-    """The space of a group, and what its kernel computes of seeded input for a configuration."""
+    """Return the space of a group and a function that runs its kernel with a configuration."""
     task = tasks.task_of(made, Target.parse("native"))
     random = np.random.default_rng(1)
     buffers = task.instantiate(FallbackConfig())[1][:-1]
@@ -194,7 +194,7 @@ def @main(%q: Tensor[(1, 2, 33, 32), float32], %k: Tensor[(1, 2, 33, 32), float3
 
 
 DRAWN = 3
-"""How many configurations of each rule are tried."""
+"""The number of configurations tried for each rule."""
 
 
 @pytest.mark.slow
@@ -225,8 +225,8 @@ DRAWN = 3
         "attention",
     ],
 )
-def test_every_configuration_computes_the_same(made: Function) -> None:
-    """Some of each rule: one of them has nearly all, by their number."""
+def test_all_configurations_compute_the_same(made: Function) -> None:
+    """Draw configurations from each rule, as one rule has nearly all of them."""
     space, run = on_this_machine(made)
     assert isinstance(space, RuleSpace)
     expected = run(FallbackConfig())
@@ -239,13 +239,13 @@ def test_every_configuration_computes_the_same(made: Function) -> None:
         first += len(of_rule)
 
 
-def test_weights_come_from_memory() -> None:
-    """In a model they do; activations were just computed."""
+def test_weights_are_cold_and_activations_are_warm() -> None:
+    """In a model, weights are read from memory, while activations were just computed."""
     assert tasks.task_of(convolution(), TARGET).cold == (1,)
     assert tasks.task_of(group(BATCHED), TARGET).cold == ()
 
 
-def test_attention_of_more_combinations_than_can_be_numbered_is_a_task() -> None:
+def test_attention_with_a_huge_configuration_space_is_a_task() -> None:
     shape = "Tensor[(1, 20, 1500, 64), float32]"
     text = f"def @main(%q: {shape}, %k: {shape}, %v: {shape}) {{ nn.attention(%q, %k, %v, 0f) }}"
     task = tasks.task_of(group(text), Target.parse("llvm -mtriple=x86_64-linux-gnu -mcpu=znver5"))

@@ -36,14 +36,14 @@ def inside(block: Block) -> Block:
     return next(step.body for step in block.steps if isinstance(step, Repeat))
 
 
-def test_what_is_the_same_in_every_turn_is_computed_before_the_loop() -> None:
+def test_loop_invariants_are_computed_before_the_loop() -> None:
     root = ordered(make("add", state, make("tanh", make("exp", x))))
 
     assert operators(root) == ["exp", "tanh", "Repeat"]
     assert operators(inside(root)) == ["add"]
 
 
-def test_what_depends_on_the_turn_stays_inside() -> None:
+def test_values_that_depend_on_the_iteration_stay_inside() -> None:
     turned = make("cast", index, dtype="float32")
     root = ordered(make("add", state, make("multiply", x, turned)))
 
@@ -51,7 +51,7 @@ def test_what_depends_on_the_turn_stays_inside() -> None:
     assert operators(inside(root)) == ["cast", "multiply", "add"]
 
 
-def test_what_may_stop_a_run_stays_in_a_loop_that_may_make_no_turn() -> None:
+def test_checks_stay_in_a_loop_that_may_have_no_iterations() -> None:
     n = dim("n")
     promised = make("assume", x, conditions=(n > 4,), message="too short", always=True)
     body = Tuple((going, make("add", state, make("exp", promised))))
@@ -67,14 +67,14 @@ def test_what_may_stop_a_run_stays_in_a_loop_that_may_make_no_turn() -> None:
         assert operators(root) == ["assume", "exp", "Repeat"]
 
 
-def test_what_only_a_branch_needs_stays_in_it() -> None:
+def test_values_needed_only_by_a_branch_stay_in_it() -> None:
     root = ordered(make("add", state, If(make("less", index, constant(1, "int64")), make("exp", x), x)))
 
     assert operators(root) == ["Repeat"]
     assert operators(inside(root)) == ["less", "Branch", "add"]
 
 
-def test_what_is_made_of_a_dimension_bound_in_the_turn_stays_inside() -> None:
+def test_values_that_use_a_dimension_bound_in_the_loop_stay_inside() -> None:
     count = dim("count")
     zeros = make("full", constant(np.float32(0)), shape=(count,), dtype="float32")
     rows = LetDims((count,), make("add", index, constant(1, "int64")), make("sum", make("exp", zeros)))
@@ -84,7 +84,7 @@ def test_what_is_made_of_a_dimension_bound_in_the_turn_stays_inside() -> None:
     assert {"full", "exp", "sum"} <= set(operators(inside(root)))
 
 
-def test_inner_loops_are_left_as_far_as_their_values_allow() -> None:
+def test_values_are_hoisted_out_of_nested_loops_as_far_as_possible() -> None:
     inner = Var("inner", TensorType((2, 3), "float32"))
     turn = Var("inner_turn", TensorType((), "int64"))
     fixed, outer = make("exp", x), make("tanh", state)
@@ -96,7 +96,7 @@ def test_inner_loops_are_left_as_far_as_their_values_allow() -> None:
     assert isinstance(inside(root).steps[-1], Repeat)
 
 
-def test_a_call_of_a_group_is_as_its_operators_are() -> None:
+def test_a_group_call_is_hoisted_only_if_its_operators_can_be() -> None:
     count, argument = dim("count"), var("argument", (2, 3))
     sized = Function((argument,), make("add", argument, make("shape_value", values=(count,))))
     group = Call(sized, (x,))

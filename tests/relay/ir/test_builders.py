@@ -8,7 +8,7 @@ from tvmlite.core.errors import TvmliteError
 x = relay.var("x", shape=(1, 3, "h", "w"))
 
 
-def test_operators_are_functions_of_their_names() -> None:
+def test_operators_are_available_as_functions() -> None:
     w = relay.var("w", shape=(8, 3, 3, 3))
     call = relay.nn.conv2d(x, w, strides=(2, 2), padding=[1, 1, 1, 1])
 
@@ -23,14 +23,14 @@ def test_attributes_may_be_given_by_position() -> None:
     assert alike(relay.reshape(x, (1, -1)), relay.make("reshape", x, newshape=(1, -1)))
 
 
-def test_an_operator_of_a_tuple_takes_a_list() -> None:
+def test_an_operator_on_a_tuple_takes_a_list() -> None:
     expected = relay.make("concatenate", relay.Tuple((x, x)), axis=1)
 
     assert alike(relay.concatenate([x, x], axis=1), expected)
     assert alike(relay.concatenate(relay.Tuple([x, x]), 1), expected)
 
 
-def test_results_of_several_are_taken_by_number() -> None:
+def test_results_of_a_multi_output_operator_are_indexed_and_unpacked() -> None:
     parts = relay.split(x, 3, axis=1)
 
     assert alike(parts[1], relay.TupleGetItem(parts, 1))
@@ -40,7 +40,7 @@ def test_results_of_several_are_taken_by_number() -> None:
     assert (len(parts), parts[-1].index) == (3, 2)
 
 
-def test_faults_end_at_the_callers_line() -> None:
+def test_errors_point_at_the_callers_line() -> None:
     with pytest.raises(
         TvmliteError, match=r"(?s)add: argument 1 is a float, expected.*test_builders.py.*relay.const"
     ):
@@ -59,7 +59,7 @@ def test_faults_end_at_the_callers_line() -> None:
         relay.nn.nothing  # noqa: B018
 
 
-def test_constants_take_tvms_types() -> None:
+def test_python_constants_get_tvms_default_dtypes() -> None:
     assert relay.const(1.5).data.dtype == "float32"
     assert relay.const(1).data.dtype == "int32"
     assert relay.const(True).data.dtype == "bool"
@@ -68,7 +68,7 @@ def test_constants_take_tvms_types() -> None:
     assert relay.const(1, "int8").data.dtype == "int8"
 
 
-def test_lists_stand_for_tuples_and_a_module_for_its_expression() -> None:
+def test_lists_are_accepted_and_modules_are_made_from_expressions() -> None:
     body = relay.add(x, x)
     function = relay.Function([x], body)
 
@@ -78,7 +78,7 @@ def test_lists_stand_for_tuples_and_a_module_for_its_expression() -> None:
     assert relay.Module.from_expr(relay.Let(v, x, v)).main.params == (x,)
 
 
-def test_names_are_listed() -> None:
+def test_operator_names_are_listed_by_dir() -> None:
     assert {"add", "nn", "parse", "frontend"} <= set(dir(relay))
     assert "conv2d" in dir(relay.nn)
     assert repr(relay.nn) == "<the relay operators nn.*>"

@@ -1,4 +1,4 @@
-"""Constants that are computed where they are wanted: like any other to who asks, and not kept."""
+"""Deferred constants: computed when needed and not kept, otherwise like other constants."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tvmlite.relay.ir.op import make
 
 
 def numbers(made: list[int]) -> DeferredConstant:
-    """0 to 5; ``made`` counts how often they are computed."""
+    """Return the numbers 0 to 5; ``made`` records each computation."""
 
     def fill(out: np.ndarray) -> None:
         made.append(out.size)
@@ -23,7 +23,7 @@ def numbers(made: list[int]) -> DeferredConstant:
     return DeferredConstant((2, 3), np.dtype("float32"), fill)
 
 
-def test_its_type_and_size_are_known_without_its_elements() -> None:
+def test_type_and_size_are_known_without_computing_the_data() -> None:
     made: list[int] = []
     constant = numbers(made)
     assert str(type_of(constant)) == "Tensor[(2, 3), float32]"
@@ -31,14 +31,14 @@ def test_its_type_and_size_are_known_without_its_elements() -> None:
     assert not made
 
 
-def test_its_elements_are_those_of_a_plain_constant() -> None:
+def test_data_equals_that_of_a_plain_constant() -> None:
     constant = numbers([])
     plain = relay.const(np.arange(6, dtype="float32").reshape(2, 3))
     np.testing.assert_array_equal(constant.data, plain.data)
     assert str(constant) == str(plain)
 
 
-def test_the_constants_of_a_model_are_filled_in_place_once() -> None:
+def test_deferred_constants_are_written_into_the_blob_once() -> None:
     made: list[int] = []
     constants = Constants()
     first, second = relay.const(np.int8(3)), numbers(made)
@@ -51,7 +51,7 @@ def test_the_constants_of_a_model_are_filled_in_place_once() -> None:
     assert not blob[88:].any()
 
 
-def test_joined_constants_are_their_rows_in_order() -> None:
+def test_joined_constants_are_concatenated_by_rows() -> None:
     made: list[int] = []
     plain = relay.const(np.full((1, 3), 9, "float32"))
     whole = DeferredConstant.joined([numbers(made), plain])
@@ -59,7 +59,7 @@ def test_joined_constants_are_their_rows_in_order() -> None:
     np.testing.assert_array_equal(whole.data, [[0, 1, 2], [3, 4, 5], [9, 9, 9]])
 
 
-def test_a_call_is_computed_each_time_it_is_asked_for() -> None:
+def test_a_deferred_call_is_recomputed_at_each_access() -> None:
     made: list[int] = []
     constant = DeferredConstant.of_call(make("transpose", numbers(made), axes=(1, 0)))
     assert (constant.shape, str(constant.dtype), made) == ((3, 2), "float32", [])
@@ -71,7 +71,7 @@ def test_a_call_is_computed_each_time_it_is_asked_for() -> None:
     assert made == [6, 6]
 
 
-def test_a_copy_of_a_models_constants_computes_none_anew() -> None:
+def test_copying_the_constants_of_a_model_does_not_recompute_them() -> None:
     made: list[int] = []
     constants = Constants()
     constants.offset(numbers(made))
@@ -82,8 +82,8 @@ def test_a_copy_of_a_models_constants_computes_none_anew() -> None:
     np.testing.assert_array_equal(copy.blob(), constants.blob())
 
 
-def test_a_compiled_model_has_its_weights_once_and_keeps_no_other_layout() -> None:
-    """What passes made of large weights, by scales, layouts and filterings, was computed in their place."""
+def test_a_compiled_model_keeps_one_layout_of_its_weights() -> None:
+    """Scaled, re-laid-out and transformed large weights are computed directly into the blob."""
     random = np.random.default_rng(0)
     x = var("x", (1, 32, 8, 8))
     scale = constant(random.uniform(1, 2, (64, 1, 1)), "float32")

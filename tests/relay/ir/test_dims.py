@@ -20,12 +20,12 @@ from tvmlite.te import expr as te
 h, w = dim("h"), dim("w")
 
 
-def test_a_dimension_is_one_object_a_name() -> None:
+def test_a_dimension_is_unique_per_name() -> None:
     assert dim("h") is h
     assert dim("w") is not h
 
 
-def test_equality_is_proved_not_guessed() -> None:
+def test_dimensions_are_equal_only_if_proved_equal() -> None:
     assert same_dim(h, h)
     assert same_dim((h + 1) * 2, h * 2 + 2)
     assert not same_dim(h, w)
@@ -45,26 +45,26 @@ def test_equality_is_proved_not_guessed() -> None:
         ((0,), (1,), (0,)),
     ],
 )
-def test_shapes_broadcast(a, b, result) -> None:
+def test_shapes_are_broadcast(a, b, result) -> None:
     assert broadcast_shapes(a, b) == result
 
 
 @pytest.mark.parametrize(("a", "b"), [((2,), (3,)), ((h,), (w,)), ((h,), (2,)), ((0,), (2,))])
-def test_shapes_that_may_not_fit_are_an_error(a, b) -> None:
+def test_shapes_not_known_to_broadcast_are_an_error(a, b) -> None:
     with pytest.raises(
         TypeInferError, match=r"add: shapes .* do not broadcast: .* are not known to be equal"
     ):
         broadcast_shapes(a, b, "add")
 
 
-def test_elements_are_counted() -> None:
+def test_number_of_elements_of_a_shape() -> None:
     assert num_elements(()) == 1
     assert num_elements((2, 3)) == 6
     assert num_elements((0, h)) == 0
     assert same_dim(num_elements((2, h, 3, w)), h * w * 6)
 
 
-def test_the_normal_form_of_a_constant_is_an_int() -> None:
+def test_a_constant_dimension_is_normalized_to_an_int() -> None:
     assert normal_dim(te.const(3, "int64")) == 3
     assert normal_dim(h - h) == 0
     assert normal_dim(h) is h
@@ -87,16 +87,16 @@ def test_the_normal_form_of_a_constant_is_an_int() -> None:
         (h * (2**62), 7 * 2**62),
     ],
 )
-def test_expressions_are_evaluated(extent, value: int) -> None:
+def test_dimension_expressions_are_evaluated(extent, value: int) -> None:
     assert evaluate_dim(extent, {h: 7, w: 3}) == value
 
 
-def test_a_dimension_without_a_value_is_named() -> None:
+def test_error_names_a_dimension_without_a_value() -> None:
     with pytest.raises(InputError, match="dimension 'w' has no value"):
         evaluate_shape((h, w), {h: 1})
 
 
-def test_attributes_are_evaluated_wherever_they_hold_expressions() -> None:
+def test_expressions_in_attributes_are_evaluated() -> None:
     attrs = (("axes", (1, 2)), ("begin", (0, h - 1)), ("flag", h < 3), ("name", "x"))
 
     assert evaluate_attrs(attrs, {h: 5}) == (
@@ -112,7 +112,7 @@ def test_attributes_are_evaluated_wherever_they_hold_expressions() -> None:
     assert not is_symbolic(((1,), "h"))
 
 
-def test_dimensions_print_with_few_parentheses() -> None:
+def test_dimensions_are_printed_with_minimal_parentheses() -> None:
     assert show_dim((h + 1) // 2 * (w - (h - 1))) == "(h + 1) // 2 * (w - (h - 1))"
     assert show_dim(te.Min(h, te.const(-3, "int64"))) == "min(h, -3)"
     assert show_dim(dim("past + present")) == 'dim("past + present")'

@@ -1,4 +1,4 @@
-"""Extents that an operator asks to be equal: proved where they are, checked by a run where they may be."""
+"""Extents that an operator requires to be equal: proved, or checked at run time."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tvmlite.relay.ir.types import dim
 h, w = dim("h"), dim("w")
 
 
-def test_extents_are_assumed_to_be_equal_unless_they_are_proved_to_differ() -> None:
+def test_extents_are_assumed_equal_unless_proved_different() -> None:
     assumed: list = []
     one, other, next_, three = (
         Assumable(str(value), "int64", value=value, assumed=assumed)
@@ -34,7 +34,7 @@ def test_extents_are_assumed_to_be_equal_unless_they_are_proved_to_differ() -> N
     assert not proved_equal((h + 1) // 2 * 2, h + 1)
 
 
-def test_what_is_not_known_is_assumed_of_the_argument_that_differs() -> None:
+def test_the_assumption_is_put_on_the_argument_that_differs() -> None:
     x, y = var("x", (h // 4 * 2, 3)), var("y", (h // 2, 3))
     call = make("concatenate", Tuple((x, y)), axis=1)
 
@@ -46,7 +46,7 @@ def test_what_is_not_known_is_assumed_of_the_argument_that_differs() -> None:
     assert second is y
 
 
-def test_a_number_is_kept_where_a_name_is_taken_to_be_it() -> None:
+def test_a_static_extent_is_kept_when_a_dimension_is_assumed_equal_to_it() -> None:
     x, weight = var("x", ("n", w)), constant(np.ones((4, 8), "float32"))
 
     fitted = with_equal_extents(make("nn.dense", x, weight))
@@ -55,12 +55,12 @@ def test_a_number_is_kept_where_a_name_is_taken_to_be_it() -> None:
     assert fitted.args[1] is weight
 
 
-def test_what_fits_already_is_the_same_object() -> None:
+def test_a_call_whose_extents_fit_is_returned_unchanged() -> None:
     call = make("add", var("x", (h,)), var("y", (h,)))
     assert with_equal_extents(call) is call
 
 
-def test_what_cannot_fit_is_left_to_its_error() -> None:
+def test_a_call_that_cannot_fit_is_left_to_type_inference() -> None:
     call = make("concatenate", Tuple((var("x", (h, 3)), var("y", (h + 1, 3)))), axis=1)
 
     assert with_equal_extents(call) is call
@@ -68,7 +68,7 @@ def test_what_cannot_fit_is_left_to_its_error() -> None:
         type_of(call)
 
 
-def test_a_run_checks_the_extents_and_reports_the_sizes() -> None:
+def test_extents_are_checked_at_run_time_and_the_error_has_the_sizes() -> None:
     x, y, z = var("x", (h // 4 * 2, 3)), var("y", (h // 2, 3)), var("z", (h,))
     call = with_equal_extents(make("add", x, y))
     lib = tvmlite.compile(Module({"main": Function((x, y, z), call)}))
@@ -95,13 +95,13 @@ def test_a_run_checks_the_extents_and_reports_the_sizes() -> None:
         ("nn.group_norm", [(1, 4, "h"), (4,), (4,)], {"num_groups": h}, "num_groups"),
     ],
 )
-def test_a_dimension_where_compiling_needs_a_number_is_refused(name, shapes, attrs, key) -> None:
+def test_a_symbolic_attribute_that_must_be_static_is_refused(name, shapes, attrs, key) -> None:
     args = [var(f"x{k}", shape) for k, shape in enumerate(shapes)]
 
     with pytest.raises(TypeInferError, match=rf"{name}: {key}.* is .*h.*, expected an integer"):
         type_of(make(name, *args, **attrs))
 
 
-def test_a_split_into_an_unknown_number_of_sections_is_refused() -> None:
+def test_a_split_into_a_symbolic_number_of_sections_is_refused() -> None:
     with pytest.raises(TypeInferError, match="indices_or_sections is h, expected a number or a tuple"):
         type_of(relay.split(var("x", (8,)), h))

@@ -22,7 +22,7 @@ def test_a_graph_is_evaluated_with_its_dimensions_bound() -> None:
     assert interpret(Function((x,), body), {"x": array[:, :1]}).shape == (2, 1)
 
 
-def test_tuples_are_tuples() -> None:
+def test_tuples_are_evaluated_to_tuples() -> None:
     pair = make("test.split", x)
     value = interpret(Function((x,), Tuple((pair, TupleGetItem(pair, 1)))), [array])
 
@@ -57,7 +57,7 @@ def test_a_let_binds_its_value_before_the_body() -> None:
     )
 
 
-def test_functions_are_called_with_frames_of_their_own() -> None:
+def test_nested_function_calls_bind_parameters_separately() -> None:
     p = var("p", (2, "k"))
     double = Function((p,), make("test.add", p, p))
     once = Call(double, (x,))
@@ -65,7 +65,7 @@ def test_functions_are_called_with_frames_of_their_own() -> None:
     np.testing.assert_array_equal(interpret(Function((x,), Call(double, (once,))), [array]), array * 4)
 
 
-def test_symbolic_attributes_reach_the_reference_as_numbers() -> None:
+def test_symbolic_attributes_are_evaluated_for_the_reference() -> None:
     from tvmlite.relay.ir.types import dim
 
     call = make("test.scale", x, factor=dim("h") + 1)
@@ -74,7 +74,7 @@ def test_symbolic_attributes_reach_the_reference_as_numbers() -> None:
 
 
 @pytest.mark.parametrize("m", [0, 3])
-def test_a_zero_that_is_written_copies_an_extent_and_one_that_is_computed_is_none(m: int) -> None:
+def test_reshape_copies_an_extent_for_a_literal_zero_only(m: int) -> None:
     data = np.arange(8 * m, dtype="float32").reshape(4, m, 2)
     copied = parse("def @main(%x: Tensor[(n, m, 2), float32]) { reshape(%x, newshape=[0, m * 2]) }")
     computed = parse("def @main(%x: Tensor[(4, m, 2), float32]) { reshape(%x, newshape=[m * 8]) }")
@@ -83,7 +83,7 @@ def test_a_zero_that_is_written_copies_an_extent_and_one_that_is_computed_is_non
     np.testing.assert_array_equal(interpret(computed, [data]), data.reshape(m * 8))
 
 
-def test_wrong_arguments_are_named() -> None:
+def test_errors_name_the_wrong_argument() -> None:
     function = Function((x,), x)
     with pytest.raises(InputError, match="input 'x': dtype is float64, expected float32"):
         interpret(function, [array.astype("float64")])
@@ -99,7 +99,7 @@ def test_wrong_arguments_are_named() -> None:
         interpret(function, {"x": array, "y": array})
 
 
-def test_a_free_variable_is_named() -> None:
+def test_error_names_a_free_variable() -> None:
     with pytest.raises(VerifyError, match="variable %x is not bound here"):
         interpret(Function((), make("test.relu", x)), [])
 

@@ -40,11 +40,11 @@ whole = relay.var("n", shape=(3,), dtype="int8")
         (sum([x, y]), relay.add(relay.add(relay.const(0.0), x), y)),
     ],
 )
-def test_an_operator_is_a_call(written: relay.Expr, expected: relay.Expr) -> None:
+def test_python_operators_build_calls(written: relay.Expr, expected: relay.Expr) -> None:
     assert alike(written, expected)
 
 
-def test_they_compute_what_they_say() -> None:
+def test_expressions_by_python_operators_compute_the_right_values() -> None:
     first, second = relay.split(x, 2)
     a = np.arange(12, dtype=np.float32).reshape(4, 3)
     lib = tvmlite.compile(relay.Module.from_expr(2 * first - second / 4 + 1))
@@ -52,7 +52,7 @@ def test_they_compute_what_they_say() -> None:
     np.testing.assert_array_equal(lib(a), 2 * a[:2] - a[2:] / 4 + 1)
 
 
-def test_nodes_stay_equal_only_to_themselves() -> None:
+def test_nodes_compare_by_identity() -> None:
     other = relay.var("x", shape=(4, 3))
 
     assert x == x
@@ -61,7 +61,7 @@ def test_nodes_stay_equal_only_to_themselves() -> None:
     assert bool(x < y)
 
 
-def test_what_has_several_results_is_unpacked_counted_and_indexed() -> None:
+def test_tuple_expressions_can_be_unpacked_counted_and_indexed() -> None:
     parts = relay.split(x, 2)
     a, b = parts
     v = relay.var("v", relay.TupleType((relay.TensorType((2,)), relay.TensorType((3,)))))
@@ -98,11 +98,11 @@ def test_what_has_several_results_is_unpacked_counted_and_indexed() -> None:
         (lambda: relay.split(x, 2)["sections"], "split: this call has no attribute 'sections'"),
     ],
 )
-def test_what_they_cannot_do_is_said_at_the_users_line(wrong: Any, message: str) -> None:
+def test_errors_of_python_operators_point_at_the_users_line(wrong: Any, message: str) -> None:
     with pytest.raises(TvmliteError, match=rf"(?s){message}.*test_overloads\.py:\d+"):
         wrong()
 
 
-def test_a_number_beside_what_has_no_dtype_is_refused() -> None:
+def test_a_number_combined_with_a_tuple_is_refused() -> None:
     with pytest.raises(TypeInferError, match="a tensor is needed here"):
         relay.Tuple((x, y)) + 1

@@ -17,7 +17,7 @@ from tvmlite.relay.ir.types import (
 h, w = dim("h"), dim("w")
 
 
-def test_types_print_as_relay_text() -> None:
+def test_types_are_printed_as_relay_text() -> None:
     image = tensor_type((1, 3, "h", w * 2))
 
     assert show_type(image) == "Tensor[(1, 3, h, w * 2), float32]"
@@ -46,7 +46,7 @@ def test_dimensions_are_listed_once_in_order() -> None:
     assert dims_of(((1, h), [w + 1], "text")) == [h, w]
 
 
-def test_dimensions_are_bound_by_shapes() -> None:
+def test_dimensions_are_bound_from_the_shapes_of_arguments() -> None:
     types = [tensor_type((h, 3)), TupleType((tensor_type((w * 2 + h,)),))]
 
     assert bind_dims(types, [np.zeros((4, 3)), (np.zeros(10),)]) == {h: 4, w: 3}
@@ -55,7 +55,7 @@ def test_dimensions_are_bound_by_shapes() -> None:
     assert bind_dims([tensor_type((h * w,))], [np.zeros(12)], outer={w: 4, h: 3})[w] == 4
 
 
-def test_shapes_that_do_not_fit_are_named() -> None:
+def test_errors_name_the_shape_that_does_not_fit() -> None:
     with pytest.raises(InputError, match=r"image: shape is \(2,\), expected \(h, 3\)"):
         bind_dims([tensor_type((h, 3))], [np.zeros(2)], ["image"])
     with pytest.raises(InputError, match="argument 1: dimension 'h' is 3, elsewhere it is 2"):
@@ -72,7 +72,7 @@ def test_shapes_that_do_not_fit_are_named() -> None:
         bind_dims([TupleType((tensor_type((h,)),))], [np.zeros(3)])
 
 
-def test_a_static_type_knows_it() -> None:
+def test_is_static_and_ndim_of_tensor_types() -> None:
     assert TensorType((1, 2)).is_static
     assert not tensor_type((1, "h")).is_static
     assert tensor_type((1, "h")).ndim == 2

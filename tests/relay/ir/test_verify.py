@@ -20,7 +20,7 @@ def test_random_graphs_are_well_formed(random_graph, seed: int) -> None:
     verify(random_graph(seed))
 
 
-def test_variables_are_bound_around_their_use() -> None:
+def test_variables_must_be_bound_where_they_are_used() -> None:
     check(Let(y, make("exp", x), make("add", x, y)))
     with pytest.raises(VerifyError, match="variable %y is not bound where it is used"):
         check(make("add", x, y))
@@ -30,14 +30,14 @@ def test_variables_are_bound_around_their_use() -> None:
         check(Call(Function((y,), make("add", x, y)), (x,)))
 
 
-def test_a_variable_is_bound_once() -> None:
+def test_a_variable_may_be_bound_only_once() -> None:
     with pytest.raises(VerifyError, match="variable %x is bound twice"):
         check(x, x, x)
     with pytest.raises(VerifyError, match="variable %y is bound twice"):
         check(Tuple((Let(y, x, y), Let(y, make("exp", x), y))))
 
 
-def test_calls_carry_their_operators_attributes() -> None:
+def test_attributes_of_calls_are_checked_against_the_operator() -> None:
     with pytest.raises(VerifyError, match="clip: attribute 'a_max' is missing"):
         check(Call("clip", (x,), canonical({"a_min": 0.0})))
     with pytest.raises(VerifyError, match="exp: attribute 'axis' is unknown"):
@@ -50,7 +50,7 @@ def test_calls_carry_their_operators_attributes() -> None:
         check(Call(Function((), constant(1)), (), (("a", 1),)))
 
 
-def test_a_group_holds_calls_of_operators_only() -> None:
+def test_a_fused_group_may_hold_operator_calls_only() -> None:
     check(Call(Function((y,), make("exp", y), primitive), (x,)))
     flag = constant(True)
     with pytest.raises(VerifyError, match="a fused group holds a If"):
@@ -60,7 +60,7 @@ def test_a_group_holds_calls_of_operators_only() -> None:
         check(Call(Function((y,), inner, primitive), (x,)))
 
 
-def test_types_fit_and_there_is_a_main() -> None:
+def test_types_are_checked_and_a_main_is_required() -> None:
     with pytest.raises(TypeInferError):
         check(make("add", x, constant([1.0, 2.0], "float32")))
     with pytest.raises(VerifyError, match="a module needs a 'main'; this one has f"):

@@ -1,4 +1,4 @@
-"""ONNX's node tests with something changed in them: a module or an error of ours, whatever it was."""
+"""ONNX's node tests with random changes: each gives a module or a TvmliteError."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def changed(model: onnx.ModelProto, random: np.random.Generator) -> onnx.ModelPr
 
 
 def constants(case: Any, random: np.random.Generator) -> dict[str, np.ndarray]:
-    """The small integer inputs of a test, some of them changed: they decide shapes."""
+    """Return the small integer inputs of a test as constants, some changed: they determine shapes."""
     found: dict[str, np.ndarray] = {}
     for info, value in zip(
         case.model.graph.input, case.data_sets[0][0] if case.data_sets else (), strict=False
@@ -76,7 +76,7 @@ def constants(case: Any, random: np.random.Generator) -> dict[str, np.ndarray]:
 
 
 @pytest.mark.slow
-def test_a_changed_node_is_imported_or_refused() -> None:
+def test_a_mutated_node_is_imported_or_refused() -> None:
     random = np.random.default_rng(0)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

@@ -1,4 +1,4 @@
-"""ONNX's own node tests, through a backend on the numpy interpreter: none may be wrong."""
+"""ONNX's own node tests, run by a backend on the numpy interpreter: no result may be wrong."""
 
 import warnings
 from collections import Counter
@@ -21,11 +21,11 @@ FEWEST = 1585
 """Node tests of onnx 1.23 that pass, of 1,884; a smaller onnx package has fewer."""
 
 NOISE = {"test_dft_inverse": 1e-5, "test_dft_inverse_opset19": 1e-5}
-"""Tests that expect the rounding errors of one algorithm where the value is 0: how far off they may be."""
+"""Tolerances of tests that expect the rounding errors of one algorithm where the exact value is 0."""
 
 
 class InterpreterBackend(Backend):
-    """Imports a model and evaluates it on the operators' numpy references."""
+    """Import a model and evaluate it with the operators' numpy references."""
 
     @classmethod
     def prepare(cls, model: onnx.ModelProto, device: str = "CPU", **kwargs: object) -> BackendRep:
@@ -33,7 +33,7 @@ class InterpreterBackend(Backend):
 
 
 class InterpretedModel(BackendRep):
-    """A model; inputs that decide shapes are fixed when it is first run."""
+    """A model; inputs that determine shapes are fixed at each run if the import needs them."""
 
     def __init__(self, model: onnx.ModelProto) -> None:
         self.model = model
@@ -57,8 +57,8 @@ class InterpretedModel(BackendRep):
 
 
 def check_names(module: Module) -> None:
-    """Every call carries the name of the ONNX node that it was made of: arithmetic on expressions by Python's
-    own operators, in a converter, would not."""
+    """Check that every call carries the name of the ONNX node that it was converted from: calls built by
+    Python's operators in a converter would not."""
     for made in postorder(module.main.body):
         if isinstance(made, Call):
             assert made.span is not None
@@ -66,7 +66,7 @@ def check_names(module: Module) -> None:
 
 
 def _array(value) -> np.ndarray:
-    """An expected value as an array; some tests give a TensorProto."""
+    """Return an expected value as an array; some tests give a TensorProto."""
     return numpy_helper.to_array(value) if isinstance(value, onnx.TensorProto) else np.asarray(value)
 
 
@@ -101,7 +101,7 @@ def verdicts() -> dict[str, str]:
 
 
 @pytest.mark.slow
-def test_no_node_test_gives_a_wrong_answer_or_another_error(verdicts) -> None:
+def test_no_node_test_fails_with_a_wrong_answer_or_foreign_error(verdicts) -> None:
     wrong = {name: verdict for name, verdict in verdicts.items() if verdict not in ("pass", "unsupported")}
 
     assert not wrong, "\n".join(f"{name}: {verdict[:300]}" for name, verdict in wrong.items())

@@ -1,4 +1,4 @@
-"""The survey of a model: what is supported, what is not, and why, without stopping at the first."""
+"""Coverage of a model: which nodes are supported, which are not and why, for all nodes."""
 
 import onnx
 import pytest
@@ -28,7 +28,7 @@ MIXED.graph.initializer.append(helper.make_tensor("t", TensorProto.BOOL, [], [Tr
 MIXED.graph.initializer.append(helper.make_tensor("s", TensorProto.INT64, [], [8]))
 
 
-def test_each_node_is_looked_at_on_its_own():
+def test_status_of_each_node_is_reported_separately():
     rows = coverage(MIXED)
 
     assert [row.status for row in rows] == [
@@ -39,7 +39,7 @@ def test_each_node_is_looked_at_on_its_own():
     assert rows[3].reason == "Dropout: training_mode: dropping at random"
 
 
-def test_a_node_with_a_subgraph_is_unchecked_if_the_subgraph_needs_what_is_missing():
+def test_a_node_whose_subgraph_uses_missing_values_is_unchecked():
     inner = [helper.make_graph([], name, [], [helper.make_empty_tensor_value_info("b")]) for name in "te"]
     model = _model(
         helper.make_node("Strange", ["x"], ["b"], domain="com.example"),
@@ -50,7 +50,7 @@ def test_a_node_with_a_subgraph_is_unchecked_if_the_subgraph_needs_what_is_missi
     assert [row.status for row in coverage(model)] == ["missing", "unchecked"]
 
 
-def test_what_a_branch_lacks_is_named_with_its_own_node():
+def test_an_unsupported_node_in_a_branch_is_named():
     nothing = onnx.ValueInfoProto(name="z")
     branch = helper.make_graph([helper.make_node("Foo", ["x"], ["z"], "inner")], "b", [], [nothing])
     choose = helper.make_node("If", ["c"], ["y"], "choose", then_branch=branch, else_branch=branch)
@@ -64,7 +64,7 @@ def test_what_a_branch_lacks_is_named_with_its_own_node():
     assert row.reason.endswith('(in its node "inner" (Foo))')
 
 
-def test_the_command_tells_and_its_status_says_whether_all_is_supported(tmp_path, capsys):
+def test_the_command_reports_coverage_and_its_exit_status(tmp_path, capsys):
     path = tmp_path / "m.onnx"
     path.write_bytes(MIXED.SerializeToString())
 
@@ -77,7 +77,7 @@ def test_the_command_tells_and_its_status_says_whether_all_is_supported(tmp_path
 
 
 @pytest.mark.parametrize("flags", [[], ["--nodes"]])
-def test_a_model_that_is_supported_is_said_to_be(tmp_path, capsys, flags):
+def test_the_command_reports_a_fully_supported_model(tmp_path, capsys, flags):
     path = tmp_path / "m.onnx"
     path.write_bytes(_model(helper.make_node("Relu", ["x"], ["z"], name="only")).SerializeToString())
 

@@ -1,4 +1,4 @@
-"""Models whose extents are equal though they are spelled differently, or equal at some sizes only."""
+"""Models with extents that are spelled differently but equal, or equal at some sizes only."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def _model(nodes: list[onnx.NodeProto], inputs, weights: dict[str, np.ndarray], 
     return helper.make_model(graph, opset_imports=opsets, ir_version=8).SerializeToString()
 
 
-def test_a_quantized_concatenation_of_rows_that_are_equal_at_some_sizes() -> None:
+def test_quantized_concatenation_checks_that_rows_are_equal() -> None:
     node = helper.make_node
     nodes = [
         node("Slice", ["x", "zero", "end", "zero", "four"], ["fourths"]),
@@ -56,7 +56,7 @@ def test_a_quantized_concatenation_of_rows_that_are_equal_at_some_sizes() -> Non
 
 
 @pytest.mark.parametrize("channels", [8, 6])
-def test_open_channels_that_a_weight_fixes_are_checked(channels: int) -> None:
+def test_open_channels_are_checked_against_the_weight(channels: int) -> None:
     gamma = np.linspace(0.5, 2, 8, dtype="float32")
     nodes = [
         helper.make_node("InstanceNormalization", ["x", "g", "g"], ["normal"]),
@@ -85,7 +85,7 @@ def test_open_channels_that_a_weight_fixes_are_checked(channels: int) -> None:
         ("ii->i", [["n", 4]], [(4, 4)]),
     ],
 )
-def test_a_letter_of_einsum_is_one_extent(equation: str, shapes: list, sizes: list) -> None:
+def test_an_einsum_letter_stands_for_one_extent(equation: str, shapes: list, sizes: list) -> None:
     names = "xw"[: len(shapes)]
     inputs = [(name, TensorProto.FLOAT, shape) for name, shape in zip(names, shapes, strict=True)]
     model = _model(
@@ -106,7 +106,7 @@ def test_a_letter_of_einsum_is_one_extent(equation: str, shapes: list, sizes: li
             lib(random.random((4, 7), np.float32), other)
 
 
-def test_the_first_k_of_an_open_extent() -> None:
+def test_topk_of_an_open_extent_checks_that_k_fits() -> None:
     node = helper.make_node("TopK", ["x", "k"], ["y", "at"], "best")
     model = _model([node], [("x", TensorProto.FLOAT, ["b", "n"])], {"k": np.array([3])}, TensorProto.FLOAT)
     lib = tvmlite.compile(relay.frontend.from_onnx(model))

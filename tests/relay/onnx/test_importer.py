@@ -1,4 +1,4 @@
-"""Inputs, names and nodes of a model: what becomes of them, and the errors when they do not fit."""
+"""Inputs, names and nodes of imported models, and errors where they do not fit."""
 
 import contextlib
 
@@ -45,7 +45,7 @@ def test_unnamed_dimensions_are_named_after_their_input() -> None:
     assert module.main.params[0].type.shape == (dim("x_dim0"), dim("x_dim1"), dim("x_dim2"), dim("p2o_Dim_0"))
 
 
-def test_shape_overrides_dimensions() -> None:
+def test_shape_argument_overrides_dimensions() -> None:
     module = from_onnx(unary("Relu", ["n", 3, "h"]), shape={"x": (2, 3, "rows")})
 
     assert module.main.params[0].type.shape == (2, 3, dim("rows"))
@@ -72,7 +72,7 @@ def test_a_negative_input_dimension_is_an_error() -> None:
         from_onnx(unary("Relu", [-7]))
 
 
-def test_all_missing_operators_are_listed_with_their_nodes() -> None:
+def test_error_lists_all_missing_operators_with_their_nodes() -> None:
     nodes = [
         node("Foo", "x", "a", "foo_1", domain="com.example"),
         node("Relu", "a", "b"),
@@ -116,13 +116,13 @@ def test_an_inconsistent_graph_is_an_error(nodes, message) -> None:
         from_onnx(model_of(nodes, [("x", FLOAT, [2, 3])], [("y", FLOAT, None)]))
 
 
-def test_calls_carry_the_name_of_their_node() -> None:
+def test_calls_carry_the_names_of_their_nodes() -> None:
     model = model_of([node("Relu", "x", "y", "Act_3")], [("x", FLOAT, [2])], [("y", FLOAT, [2])])
 
     assert from_onnx(model).main.body.span.note == 'node "Act_3" (Relu)'
 
 
-def test_a_shape_that_depends_on_data_is_bound_when_the_model_runs() -> None:
+def test_reshape_to_a_shape_from_data_is_resolved_at_run_time() -> None:
     model = model_of(
         [node("Reshape", "x s", "y", "R")],
         [("x", FLOAT, [6]), ("s", INT64, [2])],
@@ -135,7 +135,7 @@ def test_a_shape_that_depends_on_data_is_bound_when_the_model_runs() -> None:
         np.testing.assert_array_equal(got, x.reshape([6 if d == 0 else d for d in shape]))
 
 
-def test_a_shape_of_unknown_length_is_unsupported_at_its_node() -> None:
+def test_reshape_to_a_shape_of_unknown_length_is_unsupported() -> None:
     model = model_of(
         [node("Reshape", "x s", "y", "R")],
         [("x", FLOAT, [6]), ("s", INT64, ["n"])],
@@ -146,7 +146,7 @@ def test_a_shape_of_unknown_length_is_unsupported_at_its_node() -> None:
         from_onnx(model)
 
 
-def test_an_input_fixed_to_a_constant_is_no_parameter() -> None:
+def test_an_input_given_as_a_constant_is_not_a_parameter() -> None:
     model = model_of(
         [node("Reshape", "x s", "y", "R")],
         [("x", FLOAT, [6]), ("s", INT64, [2])],
@@ -180,7 +180,7 @@ def test_outputs_keep_their_names_and_order() -> None:
     assert positive.tolist() == [1, 0]
 
 
-def test_dimensions_that_may_differ_are_checked_when_the_model_runs() -> None:
+def test_possibly_different_dimensions_are_checked_at_run_time() -> None:
     model = model_of(
         [node("Add", "a b", "y", "Sum_1")],
         [("a", FLOAT, ["n"]), ("b", FLOAT, ["m"])],
@@ -193,7 +193,7 @@ def test_dimensions_that_may_differ_are_checked_when_the_model_runs() -> None:
         interpret(module, [np.ones(3, np.float32), np.ones(4, np.float32)])
 
 
-def test_numbers_that_differ_are_an_error_at_import() -> None:
+def test_different_static_extents_are_an_error_at_import() -> None:
     model = model_of(
         [node("Add", "a b", "y", "Sum_1")], [("a", FLOAT, [3]), ("b", FLOAT, [4])], [("y", FLOAT, None)]
     )
@@ -202,7 +202,7 @@ def test_numbers_that_differ_are_an_error_at_import() -> None:
         from_onnx(model)
 
 
-def test_a_known_condition_picks_its_branch() -> None:
+def test_a_known_condition_chooses_the_branch() -> None:
     def branch(kind):
         return helper.make_graph(
             [node(kind, "x", "z")], kind, [], [helper.make_tensor_value_info("z", FLOAT, [2])]
@@ -214,7 +214,7 @@ def test_a_known_condition_picks_its_branch() -> None:
     assert interpret(from_onnx(model), [np.array([1, -2], np.float32)]).tolist() == [-1, 2]
 
 
-def test_a_condition_from_outside_becomes_an_if() -> None:
+def test_an_input_condition_becomes_an_if() -> None:
     def branch(kind):
         return helper.make_graph(
             [node(kind, "x", "z")], kind, [], [helper.make_tensor_value_info("z", FLOAT, [2])]
@@ -228,7 +228,7 @@ def test_a_condition_from_outside_becomes_an_if() -> None:
     assert interpret(module, [np.array(False), x]).tolist() == [-1, 2]
 
 
-def test_every_error_of_a_scrambled_model_is_ours() -> None:
+def test_a_corrupted_model_raises_only_tvmlite_errors() -> None:
     random = np.random.default_rng(5)
     model = model_of(
         [node("Conv", "x w", "a", "c", pads=[1, 1, 1, 1]), node("Relu", "a", "b"), node("Flatten", "b", "y")],
@@ -245,7 +245,7 @@ def test_every_error_of_a_scrambled_model_is_ours() -> None:
             from_onnx(bytes(broken))
 
 
-def test_arithmetic_of_a_converter_carries_the_name_of_its_node() -> None:
+def test_calls_built_with_node_methods_carry_the_node_name() -> None:
     @converter("TwiceLess", domain="com.example.operators")
     def twice_less(node, x):
         return node.subtract(node.multiply(2, node.negative(x)), 1)
@@ -259,7 +259,7 @@ def test_arithmetic_of_a_converter_carries_the_name_of_its_node() -> None:
     assert {made.span.node for made in calls} == {"fold"}
 
 
-def test_an_attribute_that_is_none_of_the_texts_it_may_be_is_named_with_them() -> None:
+def test_error_lists_the_values_that_an_attribute_may_have() -> None:
     with pytest.raises(ModelError) as error:
         from_onnx(unary("Gelu", [3], opset=20, approximate="sine"))
 
@@ -267,7 +267,7 @@ def test_an_attribute_that_is_none_of_the_texts_it_may_be_is_named_with_them() -
 
 
 @pytest.mark.parametrize(("opset", "alpha"), [(1, 1.6732), (6, 1.6732632423543772)])
-def test_an_attribute_that_is_left_out_is_what_the_schema_of_the_opset_says(opset, alpha) -> None:
+def test_a_missing_attribute_has_the_default_of_the_opset(opset, alpha) -> None:
     module = from_onnx(unary("Selu", [1], opset=opset))
 
     made = interpret(module.main, [np.array([-1.0], np.float32)])
@@ -275,7 +275,7 @@ def test_an_attribute_that_is_left_out_is_what_the_schema_of_the_opset_says(opse
     np.testing.assert_allclose(np.asarray(made).ravel(), gamma * alpha * (np.exp(-1) - 1), rtol=1e-6)
 
 
-def test_an_attribute_of_newer_opsets_is_its_default_in_older_ones() -> None:
+def test_an_attribute_of_a_newer_opset_has_its_default() -> None:
     model = model_of([node("TopK", "x k", "v i")], [("x", FLOAT, [4])], [("v", FLOAT, None)], {"k": [2]}, 10)
 
     made = interpret(from_onnx(model).main, [np.array([1, 4, 2, 3], np.float32)])

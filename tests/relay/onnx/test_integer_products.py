@@ -1,4 +1,4 @@
-"""MatMulInteger and ConvInteger of constant weights: exact, whatever the sizes, signs and zero points."""
+"""MatMulInteger and ConvInteger with constant weights are exact for all sizes, signs and zero points."""
 
 from __future__ import annotations
 
@@ -24,21 +24,21 @@ from tvmlite.relay.ir.interpret import interpret
 from tvmlite.te.codegen import process
 
 SIZES = [(1, 64, 48), (7, 31, 33), (33, 70, 64), (5, 12, 7), (1, 3, 1), (2, 130, 300)]
-"""Rows, k, and columns: k no multiple of 4, columns fewer than a vector, and not whole blocks."""
+"""Rows, k and columns: k not a multiple of 4, columns fewer than a vector, and partial blocks."""
 
 TARGETS = [
     "native",
-    "llvm -mcpu=x86-64-v2",  # no instruction for sums of bytes
-    "llvm -mcpu=haswell",  # sums of two, that saturate
+    "llvm -mcpu=x86-64-v2",  # no byte dot product
+    "llvm -mcpu=haswell",  # saturating sums of two products
     "llvm -mcpu=skylake-avx512",
-    "llvm -mcpu=cascadelake",  # sums of four
+    "llvm -mcpu=cascadelake",  # sums of four products
     "c",
 ]
 
 
 @pytest.fixture
 def target(request: pytest.FixtureRequest) -> str:
-    """Each of TARGETS that this machine runs."""
+    """Return each of TARGETS that this machine can run."""
     refused = process.reason_not_to_run(Target.parse(request.param))
     if refused:
         pytest.skip(refused)
@@ -98,7 +98,7 @@ def test_products_are_exact_for_every_sign_and_zero_point(signs: str, zeros: str
     np.testing.assert_array_equal(interpret(module, [a]), product(a, constants))
 
 
-def test_any_number_of_rows_of_an_open_extent() -> None:
+def test_matrix_products_with_an_open_number_of_rows() -> None:
     source = np.random.default_rng(1)
     constants = {
         "b": whole(source, "int8", 40, 50),
@@ -116,7 +116,7 @@ def test_any_number_of_rows_of_an_open_extent() -> None:
 @on_every_target
 @pytest.mark.parametrize("a", [127, 128, 255])
 @pytest.mark.parametrize("b", [-128, 127])
-def test_the_largest_products_are_exact(a: int, b: int, target: str) -> None:
+def test_products_of_extreme_values_are_exact(a: int, b: int, target: str) -> None:
     data, weight = np.full((1, 36), a, "uint8"), np.full((36, 48), b, "int8")
 
     lib = tvmlite.compile(from_onnx(model_of(data, {"b": weight}, 1)), target)
@@ -124,7 +124,7 @@ def test_the_largest_products_are_exact(a: int, b: int, target: str) -> None:
     np.testing.assert_array_equal(lib(data), np.full((1, 48), 36 * a * b))
 
 
-def test_zero_points_of_rows_and_sums_that_wrap() -> None:
+def test_zero_points_per_row_and_overflowing_sums() -> None:
     source = np.random.default_rng(2)
     a = np.full((3, 70000), 255, "uint8")
     constants = {"b": np.full((70000, 16), 127, "int8"), "za": whole(source, "uint8", 3)}
@@ -133,7 +133,7 @@ def test_zero_points_of_rows_and_sums_that_wrap() -> None:
     np.testing.assert_array_equal(tvmlite.compile(from_onnx(model_of(a, constants, 3)))(a), expected)
 
 
-def test_vectors_and_batches_are_multiplied_with_a_constant() -> None:
+def test_vectors_and_batches_times_a_constant() -> None:
     source = np.random.default_rng(3)
     constants = {"b": whole(source, "uint8", 36, 20), "za": np.uint8(9), "zb": whole(source, "uint8", 20)}
     right = constants["b"].astype(int) - constants["zb"].astype(int)
@@ -163,7 +163,7 @@ def convolved(
     open_extents: bool = False,
     **options: Any,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """What we and what ONNX's reference makes of ConvInteger."""
+    """Return tvmlite's result and that of ONNX's reference for ConvInteger."""
     names = ["x", *(name if name in constants else "" for name in ("w", "zx", "zw"))]
     extents = [f"d{n}" for n in range(data.ndim - 2)] if open_extents else data.shape[2:]
     kind = np_dtype_to_tensor_dtype(data.dtype)
@@ -179,7 +179,7 @@ def convolved(
 
 
 def _by_floats(data: np.ndarray, constants: dict[str, Any], attrs: dict[str, Any]) -> np.ndarray:
-    """The convolution in float64, exact, of numbers less their zero points."""
+    """Return the exact convolution in float64 of the numbers minus their zero points."""
     left = data.astype(np.float64) - float(constants.get("zx", 0))
     zero = np.asarray(constants.get("zw", 0)).astype(np.float64)
     right = constants["w"].astype(np.float64) - zero.reshape(-1, *(1,) * (data.ndim - 1))
@@ -209,7 +209,7 @@ def test_convolutions_are_exact(shape: tuple, weight: tuple, attrs: dict, target
 @pytest.mark.parametrize("opt_level", [0, 3])
 @pytest.mark.parametrize("zeros", ["", "zx", "zx zw"])
 @pytest.mark.parametrize("signs", ["uint8 uint8", "uint8 int8", "int8 uint8", "int8 int8"])
-def test_convolutions_are_exact_for_every_sign_and_zero_point(signs: str, zeros: str, opt_level: int) -> None:
+def test_convolutions_are_exact_for_all_signs_and_zero_points(signs: str, zeros: str, opt_level: int) -> None:
     source = np.random.default_rng(5)
     left, right = signs.split()
     constants = {"w": whole(source, right, 18, 7, 3, 3)}
@@ -221,7 +221,7 @@ def test_convolutions_are_exact_for_every_sign_and_zero_point(signs: str, zeros:
     np.testing.assert_array_equal(made, expected)
 
 
-def test_convolutions_of_open_extents() -> None:
+def test_convolutions_with_open_extents() -> None:
     source = np.random.default_rng(6)
     constants = {"w": whole(source, "int8", 32, 12, 3, 3), "zx": whole(source, "uint8")}
     for attrs in ({"pads": [1, 1, 1, 1]}, {"auto_pad": "SAME_LOWER", "strides": [2, 2]}):
@@ -230,7 +230,7 @@ def test_convolutions_of_open_extents() -> None:
         np.testing.assert_array_equal(made, expected)
 
 
-def test_grouped_weights_with_zero_points() -> None:
+def test_grouped_convolution_with_zero_points() -> None:
     source = np.random.default_rng(7)
     constants = {"w": whole(source, "uint8", 16, 4, 3, 3), "zx": whole(source, "uint8"), "zw": np.uint8(7)}
 

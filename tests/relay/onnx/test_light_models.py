@@ -1,4 +1,4 @@
-"""Models that are made up for demonstrations."""
+"""Models constructed for demonstrations."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tvmlite.core.errors import ModelError
 from tvmlite.relay.onnx import light_models as zoo
 
 
-def test_the_front_end_of_a_speech_recogniser_is_a_fourier_transform_in_bands() -> None:
+def test_log_mel_front_end_equals_numpys() -> None:
     model = zoo.log_mel(seconds=0.1)
     onnx.checker.check_model(model)
     (bands,) = (numpy_helper.to_array(one) for one in model.graph.initializer if one.name == "bands")
@@ -29,7 +29,7 @@ def test_the_front_end_of_a_speech_recogniser_is_a_fourier_transform_in_bands() 
     assert lib.kernel_labels[0].endswith("fourier/Conv 1x402x8")
 
 
-def test_a_mistyped_graph_is_answered_by_a_near_one() -> None:
+def test_an_unknown_graph_name_gets_a_suggestion() -> None:
     with pytest.raises(
         ModelError, match=r"(?s)no graph 'light_resnet5' .*at .*hint: did you mean light_resnet50"
     ):

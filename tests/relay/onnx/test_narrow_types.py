@@ -1,4 +1,4 @@
-"""Floats and ints of at most eight bits: cast, quantised and moved as by onnx.reference, to the bit."""
+"""Floats and integers of at most eight bits: casts, quantization and moves, bit-exact with onnx.reference."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def model_of(nodes: list[Any], inputs: dict[str, np.ndarray], outputs: list[str]
 
 
 def check(nodes: list[Any], inputs: dict[str, np.ndarray], held: Any = (), source: str = "native") -> None:
-    """Every output of ``nodes``, compiled and interpreted, is bit for bit what onnx.reference computes."""
+    """Check that compiled and interpreted outputs of ``nodes`` equal onnx.reference's bit for bit."""
     outputs = [name for node in nodes for name in node.output]
     model = model_of(nodes, inputs, outputs, held)
     with np.errstate(all="ignore"):
@@ -80,7 +80,7 @@ def cast(to: str, number: int, **attrs: Any) -> Any:
 @pytest.mark.slow
 @pytest.mark.parametrize("target", ["native", "c"])
 @pytest.mark.parametrize("source", [np.float32, ml_dtypes.bfloat16])
-def test_casts_saturate_unless_told_otherwise(source: Any, target: str) -> None:
+def test_casts_saturate_by_default(source: Any, target: str) -> None:
     with np.errstate(all="ignore"):
         x = EDGES.astype(source)
     settings = itertools.product(KINDS, ({}, {"saturate": 0}))
@@ -90,7 +90,7 @@ def test_casts_saturate_unless_told_otherwise(source: Any, target: str) -> None:
 
 @pytest.mark.parametrize("mode", ["up", "down", "nearest"])
 @pytest.mark.parametrize("saturate", [0, 1])
-def test_powers_of_two_round_up_down_or_to_nearest(mode: str, saturate: int) -> None:
+def test_casts_to_powers_of_two_round_up_down_or_to_nearest(mode: str, saturate: int) -> None:
     exponents = np.arange(256, dtype=np.uint32)[:, None] << 23
     fractions = np.array([0, 1, 0x200000, 0x3FFFFF, 0x400000, 0x400001, 0x600000, 0x7FFFFF], np.uint32)
     x = (exponents | fractions).reshape(-1).view(np.float32)
@@ -108,7 +108,7 @@ def test_an_unknown_round_mode_is_refused() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("target", ["native", "c"])
 @pytest.mark.parametrize("kind", [*KINDS, "FLOAT8E8M0"])
-def test_every_code_is_cast_to_wider_types(kind: str, target: str) -> None:
+def test_every_code_is_cast_exactly_to_wider_types(kind: str, target: str) -> None:
     dtype = helper.tensor_dtype_to_np_dtype(TensorProto.DataType.Value(kind))
     count = 1 << {"4": 4, "6": 6, "2": 2}.get(
         kind.removeprefix("U").removeprefix("INT").removeprefix("FLOAT")[0], 8
@@ -119,7 +119,7 @@ def test_every_code_is_cast_to_wider_types(kind: str, target: str) -> None:
     check([cast(to, k) for k, to in enumerate(wider)], {"x": x}, source=target)
 
 
-def test_cast_like_saturates_too() -> None:
+def test_cast_like_saturates_by_default() -> None:
     like = np.zeros(1, ml_dtypes.float8_e4m3fn)
     nodes = [
         helper.make_node("CastLike", ["x", "like"], ["a"]),
@@ -162,7 +162,7 @@ HALVES = ("FLOAT8E4M3FN", "FLOAT6E2M3", "INT4", "UINT16")
         *((kind, ml_dtypes.bfloat16) for kind in HALVES),
     ],
 )
-def test_quantisation_by_tensor_axis_and_block(kind: str, dtype: Any) -> None:
+def test_quantization_per_tensor_axis_and_block(kind: str, dtype: Any) -> None:
     random = np.random.default_rng(3)
     held, number = [], TensorProto.DataType.Value(kind)
     x = random.uniform(-9, 9, (4, 6, 5)).astype(dtype)
@@ -189,7 +189,7 @@ def test_quantisation_by_tensor_axis_and_block(kind: str, dtype: Any) -> None:
     check(nodes, {"x": x}, held)
 
 
-def test_a_zero_point_of_another_type_is_refused() -> None:
+def test_a_zero_point_of_another_dtype_is_refused() -> None:
     node = helper.make_node("QuantizeLinear", ["x", "s", "z"], ["y"], output_dtype=TensorProto.INT4)
     held = [numpy_helper.from_array(np.float32(1), "s"), numpy_helper.from_array(np.int8(0), "z")]
 
@@ -198,7 +198,7 @@ def test_a_zero_point_of_another_type_is_refused() -> None:
 
 
 @pytest.mark.parametrize("kind", [*KINDS, "FLOAT8E8M0"])
-def test_moves_take_the_codes_as_they_are(kind: str) -> None:
+def test_data_movement_keeps_the_codes(kind: str) -> None:
     if kind.startswith("FLOAT6"):
         pytest.skip("ONNX moves no 6-bit floats")
     dtype = helper.tensor_dtype_to_np_dtype(TensorProto.DataType.Value(kind))
@@ -221,7 +221,7 @@ def test_moves_take_the_codes_as_they_are(kind: str) -> None:
 
 @pytest.mark.parametrize("kind", [*KINDS, "FLOAT8E8M0"])
 @pytest.mark.parametrize("where", ["raw", "outside"])
-def test_initialisers_are_unpacked(kind: str, where: str, tmp_path: Any) -> None:
+def test_packed_initializers_are_read(kind: str, where: str, tmp_path: Any) -> None:
     dtype = helper.tensor_dtype_to_np_dtype(TensorProto.DataType.Value(kind))
     weight = np.array([[1, 0, 1], [1, 1, 0], [0, 1, 1]]).astype(np.float32).astype(dtype)
     node = helper.make_node("Cast", ["w"], ["y"], to=TensorProto.FLOAT)
@@ -234,7 +234,7 @@ def test_initialisers_are_unpacked(kind: str, where: str, tmp_path: Any) -> None
     np.testing.assert_array_equal(made, weight.astype(np.float32))
 
 
-def test_a_packed_initialiser_that_is_too_short_is_refused() -> None:
+def test_a_packed_initializer_that_is_too_short_is_refused() -> None:
     tensor = TensorProto(name="w", data_type=TensorProto.INT4, dims=[5], raw_data=b"\x12\x34")
     node = helper.make_node("Cast", ["w"], ["y"], to=TensorProto.FLOAT)
 

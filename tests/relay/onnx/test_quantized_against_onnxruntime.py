@@ -1,11 +1,11 @@
-"""Random nodes of quantized operators have onnxruntime's bits: interpreted, and compiled for LLVM and for C.
+"""Random nodes with quantized operators are bit-exact with onnxruntime: interpreted, compiled to LLVM and C.
 
-Where onnxruntime's own kernels differ by processor, or go through a transcendental function, a few results
-may be one step off (``STEPS_OFF``):
+Where onnxruntime's own kernels differ by processor, or use a transcendental function, a few results may
+be one step off (``STEPS_OFF``):
 
-- QLinearAdd: with AVX2 it multiplies and adds in one rounding, with SSE in two, with NEON in fixed point.
-  Ours is the formula of its documentation, ``(a_scale (a - a_zero) + b_scale (b - b_zero)) / scale``.
-- QLinearSigmoid and QLinearSoftmax: of other ``exp``.
+- QLinearAdd: with AVX2 it multiplies and adds with one rounding, with SSE with two, with NEON in fixed point.
+  tvmlite computes the documented formula, ``(a_scale (a - a_zero) + b_scale (b - b_zero)) / scale``.
+- QLinearSigmoid and QLinearSoftmax: their ``exp`` differs.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ STEPS_OFF = {"QLinearAdd", "QLinearSigmoid", "QLinearSoftmax"}
 
 
 def expected(case: Case) -> list[np.ndarray]:
-    """What onnxruntime makes of ``case`` without rewriting it."""
+    """Return onnxruntime's results for ``case`` without graph rewrites."""
     settings = onnxruntime.SessionOptions()
     settings.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
     data = case.model().SerializeToString()
@@ -46,7 +46,7 @@ def check(case: Case, made: Any, wanted: list[np.ndarray], how: str) -> None:
 
 
 @pytest.mark.parametrize("op_type", CASES)
-def test_interpreted_nodes_have_its_bits(op_type: str) -> None:
+def test_interpreted_nodes_equal_onnxruntime_bit_for_bit(op_type: str) -> None:
     for seed in range(25):
         case = CASES[op_type](Source(seed))
         check(case, interpret(from_onnx(case.model()), case.given()), expected(case), f"seed {seed}")
@@ -55,8 +55,8 @@ def test_interpreted_nodes_have_its_bits(op_type: str) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize(("target", "seeds"), [("native", range(100, 108)), ("c", range(100, 102))])
 @pytest.mark.parametrize("op_type", CASES)
-def test_compiled_nodes_have_its_bits(op_type: str, target: str, seeds: range) -> None:
-    """Fewer of C, of which each takes a compiler half a second."""
+def test_compiled_nodes_equal_onnxruntime_bit_for_bit(op_type: str, target: str, seeds: range) -> None:
+    """There are fewer seeds for C, as compiling one takes half a second."""
     for seed in seeds:
         case = CASES[op_type](Source(seed))
         made = tvmlite.compile(from_onnx(case.model()), target)(*case.given())

@@ -1,4 +1,4 @@
-"""Scales and zero points that are not as they should be: an error with the node, or onnxruntime's answer."""
+"""Invalid and unusual scales and zero points: an error that names the node, or onnxruntime's result."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ STEP, NONE, SIGNED = np.float32(0.1), np.uint8(0), np.int8(0)
 
 
 def case(op_type: str, *inputs: Any, data: int = 1, domain: str = "", **attrs: Any) -> Case:
-    """A node whose inputs behind the first ``data`` are constant."""
+    """Return a node whose inputs after the first ``data`` are constant."""
     arrays = [np.asarray(x) for x in inputs]
     return Case(op_type, arrays, range(data, len(arrays)), attrs, domain=domain)
 
@@ -84,7 +84,7 @@ WRONG = [
 
 
 @pytest.mark.parametrize(("given", "message"), WRONG, ids=[message for _, message in WRONG])
-def test_what_does_not_fit_is_an_error_that_names_the_node(given: Case, message: str) -> None:
+def test_error_names_the_node_with_invalid_parameters(given: Case, message: str) -> None:
     with pytest.raises(ModelError, match=rf'(?s)^{message}.*at quantized: node of output "y0"'):
         from_onnx(given.model())
 
@@ -104,7 +104,7 @@ STRANGE = [
 
 
 @pytest.mark.parametrize("given", STRANGE, ids=lambda one: one.op_type)
-def test_scales_of_0_and_below_give_what_onnxruntime_gives(given: Case) -> None:
+def test_nonpositive_scales_give_onnxruntimes_results(given: Case) -> None:
     data = given.model().SerializeToString()
     session = onnxruntime.InferenceSession(data, providers=["CPUExecutionProvider"])
     (expected,) = session.run(None, {session.get_inputs()[0].name: given.given()[0]})

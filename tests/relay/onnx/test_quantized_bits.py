@@ -1,4 +1,4 @@
-"""Quantised operators and what stands between them, bit for bit as ONNX Runtime without its optimisations."""
+"""Quantized operators and the operators between them are bit-exact with unoptimized ONNX Runtime."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def check(
     outputs: dict[str, Any],
     **options: Any,
 ) -> None:
-    """The outputs have the bits that ONNX Runtime's have."""
+    """Check that the outputs equal ONNX Runtime's bit for bit."""
     model = model_of(nodes, weights, inputs, outputs)
     settings = onnxruntime.SessionOptions()
     settings.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
@@ -75,7 +75,7 @@ def whole(source: np.random.Generator, dtype: str, *shape: int) -> np.ndarray:
 def convolutions(
     source: np.random.Generator, layers: int, channels: int, rank: int, after: Sequence[str]
 ) -> tuple[list[NodeProto], dict[str, Any], str]:
-    """Layers as a dynamic quantizer writes them: whole numbers, scaled by channel, a bias, an activation."""
+    """Return layers as dynamic quantizers write them: integer products with scales, bias, activation."""
     weights: dict[str, Any] = {"six": np.float32(6), "three": np.float32(3), "zero": np.float32(0)}
     nodes, data, ones = [], "x", (1,) * rank
     for n in range(layers):
@@ -98,7 +98,7 @@ def convolutions(
 def activation(kind: str, data: str, result: str, before: str) -> list[NodeProto]:
     if kind == "Residual" and before:
         return [make_node("Add", [data, before], [result])]
-    if kind == "HardSwish":  # as exporters wrote it before there was an operator
+    if kind == "HardSwish":  # as exporters wrote it before the operator existed
         return [
             make_node("Add", [data, "three"], [f"{result}.a"]),
             make_node("Clip", [f"{result}.a", "zero", "six"], [f"{result}.b"]),
@@ -115,9 +115,7 @@ def activation(kind: str, data: str, result: str, before: str) -> list[NodeProto
     [(8, (9, 11)), (16, (16, 16)), (5, (37,)), (32, (64,))],
     ids=["2d", "2d16", "1d", "1d32"],
 )
-def test_layers_of_dynamically_quantized_convolutions(
-    channels: int, size: tuple[int, ...], opt_level: int
-) -> None:
+def test_dynamically_quantized_convolutions(channels: int, size: tuple[int, ...], opt_level: int) -> None:
     source = np.random.default_rng(channels)
     after = ["Relu", "HardSwish", "Residual", "LeakyRelu"]
     nodes, weights, last = convolutions(source, 5, channels, len(size), after)
@@ -125,7 +123,7 @@ def test_layers_of_dynamically_quantized_convolutions(
     check(nodes, weights, {"x": floats(source, 2, channels, *size)}, {last: FLOAT}, opt_level=opt_level)
 
 
-def test_c_code_has_the_same_bits() -> None:
+def test_generated_c_is_bit_exact() -> None:
     source = np.random.default_rng(1)
     nodes, weights, last = convolutions(source, 2, 8, 1, ["HardSwish", "Residual"])
 
@@ -135,7 +133,7 @@ def test_c_code_has_the_same_bits() -> None:
 @pytest.mark.slow
 @LEVELS
 @pytest.mark.parametrize("rows", [1, 7, 33])
-def test_layers_of_dynamically_quantized_products(rows: int, opt_level: int) -> None:
+def test_dynamically_quantized_matrix_products(rows: int, opt_level: int) -> None:
     source = np.random.default_rng(rows)
     nodes, weights, data = [], {}, "x"
     for n, (k, m) in enumerate([(48, 64), (64, 31), (31, 10)]):
@@ -157,7 +155,7 @@ def test_layers_of_dynamically_quantized_products(rows: int, opt_level: int) -> 
 
 @LEVELS
 @pytest.mark.parametrize("depthwise", [False, True])
-def test_layers_of_statically_quantized_convolutions(depthwise: bool, opt_level: int) -> None:
+def test_statically_quantized_convolutions(depthwise: bool, opt_level: int) -> None:
     source = np.random.default_rng(2)
     nodes, weights, data = [], {}, "x"
     for n in range(3):
@@ -183,7 +181,7 @@ def test_layers_of_statically_quantized_convolutions(depthwise: bool, opt_level:
 
 
 @LEVELS
-def test_a_quantized_product_by_row_and_column(opt_level: int) -> None:
+def test_quantized_matrix_product_with_scales_per_column(opt_level: int) -> None:
     source = np.random.default_rng(3)
     weights = {"s": scales(source)[()], "z": whole(source, "uint8"), "w": whole(source, "int8", 64, 48)}
     weights |= {
@@ -223,8 +221,8 @@ def test_arithmetic_between_dequantization_and_quantization(opt_level: int) -> N
 
 
 @LEVELS
-def test_whole_numbers_summed_as_floats_are_scaled_after_the_sum(opt_level: int) -> None:
-    """As float convolutions stand in for integer ones: the sums are exact, so the scale must stay outside."""
+def test_integer_sums_in_float_are_scaled_after_the_sum(opt_level: int) -> None:
+    """As where float convolutions replace integer ones: sums are exact, so the scale must stay outside."""
     source = np.random.default_rng(5)
     weights = {"w": whole(source, "int8", 16, 16, 3, 3).astype(np.float32), "scale": scales(source, 16, 1, 1)}
     weights |= {"b": floats(source, 16, 1, 1)}
@@ -244,7 +242,7 @@ def test_whole_numbers_summed_as_floats_are_scaled_after_the_sum(opt_level: int)
 
 @pytest.mark.parametrize("scale", [1.0, 1e-3, 1e6])
 @pytest.mark.parametrize("kind", ["both", "positive", "negative", "zero"])
-def test_the_range_of_dynamic_quantization(kind: str, scale: float) -> None:
+def test_range_chosen_by_dynamic_quantization(kind: str, scale: float) -> None:
     x = floats(np.random.default_rng(6), 37, 101)
     x = {"both": x, "positive": np.abs(x) + 1, "negative": -np.abs(x) - 1, "zero": x * 0}[kind] * np.float32(
         scale

@@ -1,4 +1,4 @@
-"""Trained and zoo models on the numpy interpreter, against onnxruntime, at more than one size."""
+"""Trained and zoo models on the numpy interpreter, each at several sizes, against onnxruntime."""
 
 import sys
 from pathlib import Path
@@ -32,27 +32,27 @@ def check(model, *sizes) -> None:
             assert want.std() > 1e-3
 
 
-def test_the_encoder_at_two_lengths() -> None:
+def test_text_encoder_at_two_lengths() -> None:
     check(
         models.minilm(layers=2, hidden=96, heads=4), {"batch": 2, "sequence": 17}, {"batch": 1, "sequence": 5}
     )
 
 
-def test_magika_at_two_batches() -> None:
+def test_magika_at_two_batch_sizes() -> None:
     check(models.magika_model(), {"unk__214": 1}, {"unk__214": 3})
 
 
-def test_the_text_classifier_at_two_sizes() -> None:
+def test_text_classifier_at_two_sizes() -> None:
     path = models.ocr_models()["cls"]
     check(path, {"x_dim0": 1, "x_dim2": 48, "x_dim3": 192}, {"x_dim0": 2, "x_dim2": 48, "x_dim3": 96})
 
 
-def test_the_text_detector_at_two_sizes() -> None:
+def test_text_detector_at_two_sizes() -> None:
     sizes = [dict(zip(OCR, size, strict=True)) for size in ((1, 160, 192), (2, 64, 96))]
     check(models.ocr_models()["det"], *sizes)
 
 
-def test_the_text_recogniser_at_two_widths() -> None:
+def test_text_recognizer_at_two_widths() -> None:
     sizes = [{OCR[0]: n, "x_dim2": 48, OCR[1]: w} for n, w in ((1, 160), (2, 64))]
     check(models.ocr_models()["rec"], *sizes)
 

@@ -1,4 +1,4 @@
-"""Examples of marks, which compute nothing."""
+"""Examples of annotations, which compute nothing."""
 
 EXAMPLES = [
     ("annotation.quantize", {"layer": "conv", "tensor": "x"}, ["float32(2, n)"]),

@@ -1,4 +1,4 @@
-"""Examples of convolutions, poolings and resizes in other layouts, and of poolings of ranks 1 and 3."""
+"""Examples of convolutions, poolings and resizes in other layouts, and of 1-D and 3-D poolings."""
 
 import numpy as np
 

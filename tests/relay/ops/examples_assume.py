@@ -1,4 +1,4 @@
-"""Examples of what models promise of their sizes and indices."""
+"""Examples of assumptions that models make about sizes and indices."""
 
 import numpy as np
 

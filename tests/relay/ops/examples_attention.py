@@ -1,4 +1,4 @@
-"""Attention over every arrangement of heads, masks and layouts; smooth activations far from and near zero."""
+"""Examples of attention with all arrangements of heads, masks and layouts, and of smooth activations."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""Examples of the operators of two tensors that broadcast."""
+"""Examples of broadcasting binary operators."""
 
 import numpy as np
 

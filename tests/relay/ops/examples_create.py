@@ -1,4 +1,4 @@
-"""Examples of tensors made from attributes, and of rearranging and masking by position."""
+"""Examples of tensors made from attributes, and of operators that rearrange or mask by position."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""Examples of operators whose extents a run tells."""
+"""Examples of operators whose output extents are known only at run time."""
 
 import numpy as np
 
@@ -11,7 +11,7 @@ SCORES = np.array([[[0.9, 0.75, 0.6, 0.95, 0.5], [0.1, 0.2, 0.2, 0.05, 0.9]]], n
 
 
 def suppressed(most: int, overlap: float, least: float) -> list[np.ndarray]:
-    """The arguments of a suppression on ``BOXES``."""
+    """Return the arguments of a non-maximum suppression of ``BOXES``."""
     limits = [np.array([most]), np.array([overlap], np.float32), np.array([least], np.float32)]
     return [BOXES.astype(np.float32), SCORES, *limits]
 

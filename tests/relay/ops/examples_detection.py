@@ -1,4 +1,4 @@
-"""Examples of TVM's detection: valid boxes, non-maximum suppression, regions pooled."""
+"""Examples of TVM's detection operators: valid boxes, non-maximum suppression, region pooling."""
 
 import numpy as np
 
@@ -6,7 +6,7 @@ _random = np.random.default_rng(3)
 
 
 def boxes(dtype=np.float32):
-    """Two batches of nine boxes: class, score, corners."""
+    """Return two batches of nine boxes: class, score, corners."""
     kinds = _random.integers(-1, 3, (2, 9, 1))
     scores = _random.random((2, 9, 1))
     corners = _random.random((2, 9, 2)) * 4

@@ -1,4 +1,4 @@
-"""Examples of the element-wise operators of one tensor."""
+"""Examples of unary element-wise operators."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""Quick functions, far from and near zero, within their stated errors."""
+"""Examples of fast functions, far from and near zero, within their stated errors."""
 
 import numpy as np
 

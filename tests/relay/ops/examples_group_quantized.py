@@ -1,5 +1,5 @@
-"""Examples of dense layers of weights in groups: both widths, tails, one zero point for all, open rows, and
-data in 8 bits."""
+"""Examples of dense layers with group-quantized weights: both bit widths, tails, one zero point for all, open
+rows, and data in 8 bits."""
 
 from typing import Any
 
@@ -23,7 +23,7 @@ PACKED: list[tuple[str, int, int, int, str, int, int, int, list[str]]] = [
 
 
 def example(data_bits: int, layer: tuple[Any, ...]) -> tuple[str, dict[str, int], list[str]]:
-    """A layer of weights as they are given."""
+    """Return a layer with unpacked weights."""
     bits, group, data, groups, kind, zeros = layer
     weight = f"uint8(5, {groups}, {group * bits // 8}) in 0..256"
     attrs = {"bits": bits, "group": group, "data_bits": data_bits}
@@ -31,7 +31,7 @@ def example(data_bits: int, layer: tuple[Any, ...]) -> tuple[str, dict[str, int]
 
 
 def packed(parts: int, layer: tuple[Any, ...]) -> tuple[str, dict[str, int], list[str]]:
-    """A layer of packed weights, of floats or of codes in so many ``parts``."""
+    """Return a layer with packed weights; its data are floats, or codes in ``parts`` parts."""
     suffix, bits, group, units, shape, depth, words, columns, offset = layer
     groups = -(-depth // group)
     data = [f"float32{shape.format(depth)}"]

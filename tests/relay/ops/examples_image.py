@@ -1,4 +1,4 @@
-"""Examples of crops resized, morphological dilation, affine grids and correlation."""
+"""Examples of crop-and-resize, morphological dilation, affine grids and correlation."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""Examples of reading where indices say."""
+"""Examples of reads at indices."""
 
 import numpy as np
 

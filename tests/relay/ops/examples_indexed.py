@@ -1,4 +1,4 @@
-"""Examples of TVM's further operators that read and write where indices say, and of einsum."""
+"""Examples of TVM's other operators that read and write at indices, and of einsum."""
 
 import numpy as np
 

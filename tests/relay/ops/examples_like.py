@@ -1,4 +1,4 @@
-"""Examples of operators whose shape or dtype is another tensor's."""
+"""Examples of operators that take their shape or dtype from another tensor."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""Examples of matrix products: transposed, packed, batched, of every kind of number."""
+"""Examples of matrix products: transposed, packed, batched, with all dtypes."""
 
 SIDES = [(a, b) for a in (False, True) for b in (False, True)]
 

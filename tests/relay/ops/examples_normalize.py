@@ -1,4 +1,4 @@
-"""Examples of normalisations over every axis, of small and large numbers."""
+"""Examples of normalizations over every axis, of small and large numbers."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""Examples of poolings: padding counted or not, windows hanging over, whole planes, even regions."""
+"""Examples of poolings: padding counted or not, windows beyond the end, global, adaptive."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""Examples of quantisation: ties, saturation, one scale or one for each channel."""
+"""Examples of quantization: ties, saturation, one scale or one per channel."""
 
 import numpy as np
 
@@ -18,7 +18,7 @@ EXAMPLES = [
     ("nn.contrib_lookup", {}, ["int8(200) in -128..127", "int8(256) in -128..127"]),
 ]
 
-# TVM's operators of quantized tensors. Scales are such that results fall between the limits.
+# TVM's quantized operators. Scales are chosen so that most results do not saturate.
 SCALES = ["float32() in 0.02..0.03", "int32()"]
 VECTOR = ["float32(3) in 0.02..0.03", "int32(3)"]
 BYTES = "int8(2, 3) in -128..127"

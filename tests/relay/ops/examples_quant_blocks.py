@@ -1,4 +1,4 @@
-"""Examples of dequantization in blocks: both kinds of bytes, a last block that is shorter, open extents."""
+"""Examples of block-wise dequantization: int8 and uint8, a shorter last block, open extents."""
 
 SCALES, POINTS = "float32(2, 3) in 0.01..0.1", "int8(2, 3) in -9..9"
 

@@ -1,4 +1,4 @@
-"""Examples of layers that go step by step: directions, lengths, gate functions, odd and even sizes."""
+"""Examples of recurrent layers: directions, lengths, gate functions, odd and even sizes."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""Examples of resizing: every method, every transformation of coordinates, up and down."""
+"""Examples of resizing: all methods and coordinate transformations, up and down."""
 
 from tvmlite.relay.ir.types import dim
 
@@ -65,7 +65,7 @@ EXAMPLES = [
     ("image.resize2d", {"size": (4, 6), "method": "linear"}, ["float16(1, 2, 2, 3)"]),
     *(("image.resize1d", {"size": (7,), "method": m}, ["float32(2, 3, n)"]) for m in METHODS),
     *(("image.resize3d", {"size": (3, 4, 3), "method": m}, ["float32(1, 1, 2, 2, 4)"]) for m in METHODS),
-    *(  # each place so many times, whatever the extents
+    *(  # an integer factor repeats each element, whatever the extents
         (
             "image.resize2d",
             {"size": (H * 2, W * 3), **repeated, **_mode("asymmetric")},

@@ -1,4 +1,4 @@
-"""Examples of cutting, joining and padding."""
+"""Examples of slicing, concatenation and padding."""
 
 from tvmlite.relay.ir.types import dim
 

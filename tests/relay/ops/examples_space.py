@@ -1,4 +1,4 @@
-"""Examples of losses, upsampling, space as batches, mirror images, dilation and a moving buffer."""
+"""Examples of losses, upsampling, space to batch, mirror padding, dilation and a sliding buffer."""
 
 import numpy as np
 

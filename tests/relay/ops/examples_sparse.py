@@ -1,4 +1,4 @@
-"""Examples of sparse matrices in compressed rows."""
+"""Examples of sparse matrices in CSR format."""
 
 import numpy as np
 

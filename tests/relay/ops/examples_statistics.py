@@ -1,4 +1,4 @@
-"""Examples of variances and of the logarithm of sums of exponentials."""
+"""Examples of variances and of log-sum-exp."""
 
 import numpy as np
 

@@ -11,7 +11,7 @@ NODES = np.array(
             (3, 3, 4),
             (0, 3, 3),
             (0, 4, 4),
-        ],  # the second leaf's features are never asked
+        ],  # the features of the second leaf are never read
         *[(2, 6, 7), (0, 6, 6), (1, 8, 9), (0, 8, 8), (0, 9, 9)],
         (0, 10, 10),
     ]

@@ -1,4 +1,4 @@
-"""Examples of sampling, folding and pooling by index: grids, regions, deformed windows, determinants."""
+"""Examples of sampling, folding and pooling by index: grids, regions, deformable windows, determinants."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""Convolutions, poolings, products and their kin say what does not fit, with the shapes at hand."""
+"""Errors of convolutions, poolings and products whose arguments do not fit name the shapes."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ CASES = [
 
 
 @pytest.mark.parametrize(("name", "attrs", "shapes", "text"), CASES)
-def test_the_error_names_operator_and_shapes(
+def test_error_names_the_operator_and_the_shapes(
     name: str, attrs: dict[str, Any], shapes: list[Any], text: str
 ) -> None:
     types = [tensor_type(shape) for shape in shapes]

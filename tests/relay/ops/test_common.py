@@ -1,4 +1,4 @@
-"""The edges of te's arithmetic in numpy, against exact Python numbers."""
+"""Edge cases of te's arithmetic in numpy, against exact Python numbers."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def _wrapped(value: int) -> int:
 
 
 @given(INT8, INT8)
-def test_division_rounds_and_wraps_as_the_expressions_say(a: int, b: int) -> None:
+def test_division_rounds_and_wraps_as_in_te(a: int, b: int) -> None:
     x, y = np.array([a], np.int8), np.array([b], np.int8)
     toward_zero = 0 if b == 0 else int(math.copysign(1, a) * math.copysign(1, b)) * (abs(a) // abs(b))
 
@@ -31,7 +31,7 @@ def test_division_rounds_and_wraps_as_the_expressions_say(a: int, b: int) -> Non
 
 @pytest.mark.parametrize("dtype", ["int8", "uint8", "int32", "uint32", "int64", "uint64"])
 @given(value=st.floats(width=32))
-def test_floats_become_integers_truncated_and_saturated(dtype: str, value: float) -> None:
+def test_floats_are_truncated_and_saturated_to_integers(dtype: str, value: float) -> None:
     limits = np.iinfo(dtype)
     if math.isnan(value):
         expected = 0

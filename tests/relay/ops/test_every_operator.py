@@ -1,13 +1,13 @@
 """Every operator in the table, on examples: its type, its numpy reference and its te compute must agree.
 
-The examples stand in ``examples_*.py`` beside this file, in ``EXAMPLES``: tuples of
+The examples are in ``examples_*.py`` next to this file, in ``EXAMPLES``: tuples of
 
 - the operator's name,
-- its attributes (the others have their defaults), which may hold dimensions,
+- its attributes (omitted ones have their defaults), which may contain dimensions,
 - its inputs: an array, or a text such as ``"float32(2, n) in 0..5"``: dtype, shape (names are dimensions),
-  and, optionally, the range that the random elements come from (of integers, the end is exclusive),
-- optionally options: ``dims`` (the value of each dimension; 4 unless said), ``tolerance`` (relative to the
-  largest magnitude of the result; of floats 1e-5, 1e-12 or 2e-3 by their width unless said).
+  and, optionally, the range of the random elements (for integers, the end is exclusive),
+- optionally options: ``dims`` (the value of each dimension, 4 by default), ``tolerance`` (relative to the
+  largest magnitude of the result; by default 1e-5, 1e-12 or 2e-3 depending on the width of the float).
 
 A variadic operator gets the fields of its tuple as its inputs; a list among the inputs is a tuple.
 """
@@ -73,7 +73,7 @@ def _name_of(row: tuple[Any, ...]) -> str:
 
 
 class Example:
-    """One row made concrete: the call, its arguments' types, and arrays for them."""
+    """One row made concrete: the call, the types of its arguments, and arrays for them."""
 
     def __init__(self, name: str, attrs: dict[str, Any], inputs: list[Any], options: dict[str, Any]) -> None:
         self.row = op.get(name)
@@ -92,7 +92,7 @@ class Example:
         self.tolerance = options.get("tolerance")
 
     def _grouped(self, flat: list[Any]) -> list[Any]:
-        """What there is one of for each tensor, by argument: tuples where the operator takes them."""
+        """Group ``flat``, one element per tensor, by argument: tuples where the operator takes them."""
         rest = iter(flat)
         return [
             next(rest) if count is None else tuple(next(rest) for _ in range(count)) for count in self.counts
@@ -152,7 +152,7 @@ def test_every_operator_has_at_least_two_examples() -> None:
 
 
 @pytest.mark.parametrize("row", ROWS, ids=_name_of)
-def test_the_inferred_type_is_that_of_the_reference(row: Any) -> None:
+def test_inferred_type_equals_that_of_the_reference(row: Any) -> None:
     example = Example(*row)
 
     for type_, array in zip(example.inferred(), example.expected(), strict=True):
@@ -162,7 +162,7 @@ def test_the_inferred_type_is_that_of_the_reference(row: Any) -> None:
 
 
 @pytest.mark.parametrize("row", MARKED, ids=_name_of)
-def test_the_compute_agrees_with_the_reference(row: Any) -> None:
+def test_compute_agrees_with_the_reference(row: Any) -> None:
     example = Example(*row)
 
     for actual, expected in zip(example.computed(), example.expected(), strict=True):
@@ -194,11 +194,11 @@ COMPILED = {
     ),
     "upsampling",
 }
-"""The families whose operators are compiled alone: written out, or loops of their own."""
+"""The families whose operators are also compiled: rewritten as other operators, or lowered to loops."""
 
 
 def _compiled_rows() -> dict[str, Any]:
-    """The first example of each operator of those families, and of those that take other layouts."""
+    """Return the first example of each operator of those families, and of those with other layouts."""
     found: dict[str, Any] = {}
     for row in ROWS:
         family = str(op.get(row[0]).compute.__module__).rpartition(".")[2]
@@ -210,7 +210,7 @@ def _compiled_rows() -> dict[str, Any]:
 @pytest.mark.slow
 @pytest.mark.parametrize("target", ["llvm", "c"])
 @pytest.mark.parametrize("row", _compiled_rows().values(), ids=_name_of)
-def test_the_compiled_operator_agrees_with_the_reference(row: Any, target: str) -> None:
+def test_compiled_operator_agrees_with_the_reference(row: Any, target: str) -> None:
     example = Example(*row)
     spread = [one.fields if isinstance(one, ir.Tuple) else (one,) for one in example.call.args]
     parameters = tuple(one for group in spread for one in group)
@@ -224,7 +224,7 @@ def test_the_compiled_operator_agrees_with_the_reference(row: Any, target: str) 
 
 
 def _check(actual: np.ndarray, expected: np.ndarray, tolerance: float) -> None:
-    """Integers must be equal; floats be near, relative to the largest magnitude."""
+    """Check that integers are equal and that floats are near, relative to the largest magnitude."""
     if not dtypes.is_float(dtypes.check(expected.dtype)):
         np.testing.assert_array_equal(actual, expected)
         return
@@ -236,7 +236,7 @@ def _check(actual: np.ndarray, expected: np.ndarray, tolerance: float) -> None:
 
 
 def test_homogeneous_operators_scale_with_their_arguments() -> None:
-    """By a power of two, which rounds nothing: ``requantize`` moves such through them."""
+    """Scaling by a power of two rounds nothing; ``requantize`` moves such scales through these operators."""
     seen = set()
     for row in ROWS:
         example = Example(*row)

@@ -1,4 +1,4 @@
-"""How many windows a pooling has when the last may hang over the end, by definition."""
+"""Number of windows of a pooling whose last window may extend beyond the end, by definition."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ SIZE, KERNEL, STRIDE = 7, 2, 2
 
 
 def pooled(row: np.ndarray, padding: int, inside: bool, mean: bool, counts: bool) -> list[float]:
-    """The poolings of a row, window after window, until one would end behind the padding."""
+    """Return the pooling of a row, window by window, until one would start beyond the padding."""
     found, start = [], -padding
     while start + KERNEL - STRIDE < len(row) + padding and not (inside and start >= len(row)):
         window = range(start, start + KERNEL)
@@ -32,7 +32,7 @@ def pooled(row: np.ndarray, padding: int, inside: bool, mean: bool, counts: bool
 @pytest.mark.parametrize("inside", [False, True])
 @pytest.mark.parametrize(("kind", "counts"), [("max", False), ("avg", False), ("avg", True)])
 @pytest.mark.parametrize("target", ["native", "c"])
-def test_windows_that_begin_in_the_padding(kind: str, counts: bool, inside: bool, target: str) -> None:
+def test_windows_that_start_in_the_padding(kind: str, counts: bool, inside: bool, target: str) -> None:
     row = np.random.default_rng(0).standard_normal(SIZE).astype(np.float32)
     options = {"count_include_pad": counts} if kind == "avg" else {}
     x = relay.var("x", shape=(1, 1, "n"))
@@ -48,7 +48,7 @@ def test_windows_that_begin_in_the_padding(kind: str, counts: bool, inside: bool
 
 
 @pytest.mark.parametrize("target", ["native", pytest.param("c", marks=pytest.mark.slow)])
-def test_padding_is_the_least_finite_number_as_in_onnxruntime(target: str) -> None:
+def test_max_pool_padding_is_the_lowest_finite_number_as_in_onnxruntime(target: str) -> None:
     shapes = [
         helper.make_tensor_value_info(name, TensorProto.FLOAT, [1, 1, n]) for name, n in (("x", 4), ("y", 5))
     ]

@@ -1,4 +1,4 @@
-"""Batches of matrices of bytes: sums in int32, exact to the ends of their ranges, on every target."""
+"""Batched byte matrix products: int32 sums, exact for extreme values, on every target."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tvmlite.relay.ir.op import make
 @pytest.mark.parametrize(
     "kinds", [("uint8", "int8"), ("uint8", "uint8"), ("int8", "int8"), ("int8", "uint8")]
 )
-def test_batches_of_bytes_are_exact(kinds: tuple[str, str], transposed: bool, target: str) -> None:
+def test_batched_byte_products_are_exact(kinds: tuple[str, str], transposed: bool, target: str) -> None:
     source = np.random.default_rng(0)
     shapes = (3, 5, 70), (3, 33, 70) if transposed else (3, 70, 33)
     variables = [var(name, shape, kind) for name, shape, kind in zip("ab", shapes, kinds, strict=True)]

@@ -1,4 +1,4 @@
-"""TVM's operators of quantized tensors against integers of Python, compiled at each level; and bad input."""
+"""TVM's quantized operators against Python integers, compiled at each level; and invalid input."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ HOW = [("native", 0), ("native", 3), ("c", 3)]
 
 
 def check(body: relay.Expr, inputs: dict[relay.Var, np.ndarray], expected: np.ndarray) -> None:
-    """The interpreter's result, and that of each target and level, is ``expected``; also through the text."""
+    """Check that the interpreter and each target and level give ``expected``, also after parsing the text."""
     module = Module.from_expr(relay.Function(list(inputs), body))
     given = list(inputs.values())
     np.testing.assert_array_equal(interpret(module, given), expected)
@@ -46,11 +46,11 @@ def whole(source: np.random.Generator, dtype: str, *shape: int) -> np.ndarray:
     return source.integers(limits.min, limits.max, shape, dtype, endpoint=True)
 
 
-# The fixed-point form, in Python's integers
+# The fixed-point form in Python's integers
 
 
 def multiplied(value: int, factor: Fraction, upward: bool = True) -> int:
-    """``value * factor``, the factor with 31 bits; of two nearest the upper one, or that further from 0."""
+    """Return ``value * factor`` with a 31-bit factor; ties round up, or away from 0 if not ``upward``."""
     fraction, shift = math.frexp(float(factor))
     multiplier = math.floor(Fraction(fraction) * 2**31 + Fraction(1, 2))
     product = value * multiplier * Fraction(2) ** (shift - 31)
@@ -70,7 +70,7 @@ def clipped(values: Any, dtype: str) -> np.ndarray:
 
 
 def each(function: Any, *arrays: np.ndarray) -> np.ndarray:
-    """``function`` of the elements, as Python's integers."""
+    """Apply ``function`` to the elements as Python integers."""
     spread = np.broadcast_arrays(*arrays)
     made = [function(*(int(x) for x in row)) for row in zip(*(x.ravel() for x in spread), strict=True)]
     return np.array(made, object).reshape(spread[0].shape)
@@ -78,7 +78,7 @@ def each(function: Any, *arrays: np.ndarray) -> np.ndarray:
 
 @pytest.mark.parametrize("rounding", ["UPWARD", "TONEAREST"])
 @pytest.mark.parametrize(("own", "out"), [(0.37, 0.11), (0.5, 4.0), (0.003, 0.9), (7.0, 0.02), (0.25, 0.25)])
-def test_requantize_by_integers(own: float, out: float, rounding: str) -> None:
+def test_requantize_with_integer_arithmetic(own: float, out: float, rounding: str) -> None:
     data = np.r_[np.arange(-40, 40), whole(np.random.default_rng(0), "int16", 200)].astype(np.int32)
     x = var("x", data)
     body = relay.qnn.requantize(
@@ -89,7 +89,7 @@ def test_requantize_by_integers(own: float, out: float, rounding: str) -> None:
     check(body, {x: data}, clipped(each(lambda v: requantized(v, own, 3, out, -2, upward), data), "int8"))
 
 
-def test_requantize_by_channel_and_with_scales_that_are_inputs() -> None:
+def test_requantize_per_channel_and_with_scales_as_inputs() -> None:
     source = np.random.default_rng(1)
     data = source.integers(-(10**6), 10**6, (2, 3, 5)).astype(np.int32)
     scales, x = np.array([0.001, 0.0002, 0.01], np.float32), var("x", data)
@@ -109,7 +109,7 @@ def test_requantize_by_channel_and_with_scales_that_are_inputs() -> None:
 
 
 @pytest.mark.parametrize("rounding", ["UPWARD", "TONEAREST"])
-def test_requantize_by_floats_rounds_halves_as_told(rounding: str) -> None:
+def test_requantize_with_float_arithmetic_rounds_ties_as_specified(rounding: str) -> None:
     data = np.arange(-9, 10, dtype=np.int32)
     x = var("x", data)
     body = relay.qnn.requantize(
@@ -123,7 +123,7 @@ def test_requantize_by_floats_rounds_halves_as_told(rounding: str) -> None:
 
 @pytest.mark.parametrize("dtype", ["int8", "uint8", "int16"])
 @pytest.mark.parametrize("name", ["add", "subtract", "mul"])
-def test_arithmetic(name: str, dtype: str) -> None:
+def test_elementwise_arithmetic(name: str, dtype: str) -> None:
     source = np.random.default_rng(2)
     left, right = whole(source, dtype, 4, 30), whole(source, dtype, 30)
     a, b = var("a", left), var("b", right)
@@ -177,7 +177,7 @@ def test_convolution(attrs: Any, before: int, after: int, groups: int, signs: st
 
 
 @pytest.mark.parametrize("constant", [True, False])
-def test_products_of_matrices(constant: bool) -> None:
+def test_matrix_products(constant: bool) -> None:
     source = np.random.default_rng(4)
     data, weight = whole(source, "int8", 5, 37), whole(source, "uint8", 21, 37)
     x, w = var("x", data), var("w", weight)
@@ -198,7 +198,7 @@ def test_products_of_matrices(constant: bool) -> None:
     [("NC16n", True), ("NC16n4c", True), ("NC8n", True), ("NC16n", False), ("NC8n", False)],
 )
 @pytest.mark.parametrize("kernel_zero", [0, 9])
-def test_products_by_packed_weights(layout: str, constant: bool, kernel_zero: int) -> None:
+def test_products_with_packed_weights(layout: str, constant: bool, kernel_zero: int) -> None:
     source = np.random.default_rng(3)
     data, weight = whole(source, "uint8", 5, 12), whole(source, "int8", 24, 12)
     block, together = (8, 1) if layout == "NC8n" else (16, 4 if layout.endswith("c") else 1)
@@ -223,7 +223,7 @@ def test_products_by_packed_weights(layout: str, constant: bool, kernel_zero: in
     check(body, given, expected.astype(np.int32))
 
 
-def test_a_transposed_convolution() -> None:
+def test_transposed_convolution() -> None:
     source = np.random.default_rng(5)
     data, kernel = whole(source, "uint8", 1, 3, 5, 4), whole(source, "int8", 3, 6, 3, 3)
     x = var("x", data)
@@ -254,7 +254,7 @@ FUNCTIONS = {
 
 @pytest.mark.parametrize("dtype", ["int8", "uint8"])
 @pytest.mark.parametrize("name", FUNCTIONS)
-def test_functions_by_lookup_table(name: str, dtype: str) -> None:
+def test_unary_functions_by_lookup_table(name: str, dtype: str) -> None:
     limits = np.iinfo(dtype)
     data = np.arange(limits.min, limits.max + 1).astype(dtype).reshape(4, 64)
     x = var("x", data)
@@ -291,7 +291,7 @@ def test_leaky_relu(dtype: str) -> None:
 
 
 @pytest.mark.parametrize("dtype", ["int8", "uint8"])
-def test_concatenation_moves_each_to_the_scale_of_the_result(dtype: str) -> None:
+def test_concatenation_requantizes_each_operand(dtype: str) -> None:
     source = np.random.default_rng(4)
     parts = [whole(source, dtype, 3, width) for width in (4, 1, 5)]
     scales, zeros = (0.37, 0.11, 0.05), (3, -4 if dtype == "int8" else 4, 7)
@@ -307,7 +307,7 @@ def test_concatenation_moves_each_to_the_scale_of_the_result(dtype: str) -> None
     check(relay.qnn.concatenate(*operands, scale(0.11), zero(5), axis=1), given, expected)
 
 
-def test_concatenation_takes_scales_that_are_inputs_and_tuples_of_any_origin() -> None:
+def test_concatenation_takes_scales_as_inputs_and_any_tuple() -> None:
     x = np.arange(12, dtype="uint8").reshape(2, 6) * 20
     data, own = var("x", x), relay.var("scale", shape=(), dtype="float32")
     halves = relay.split(data, indices_or_sections=2, axis=1)
@@ -325,7 +325,7 @@ def test_concatenation_takes_scales_that_are_inputs_and_tuples_of_any_origin() -
         ({"scales": 0.1}, r"argument 1 is Tensor\[\(\), float32\], expected a tuple of tensors"),
     ],
 )
-def test_what_is_wrong_with_a_concatenation_is_said(change: dict[str, Any], text: str) -> None:
+def test_invalid_concatenations_are_refused(change: dict[str, Any], text: str) -> None:
     parts = {"scales": [0.1, 0.2], "zeros": [0, 1]} | change
     scales = (
         list(map(scale, parts["scales"])) if isinstance(parts["scales"], list) else scale(parts["scales"])
@@ -340,7 +340,7 @@ def test_what_is_wrong_with_a_concatenation_is_said(change: dict[str, Any], text
     ("kind", "limits"),
     [("int8", (-128, 127)), ("uint8", (0, 255)), ("int32", (-(2.0**31), 2.0**31)), ("disable", None)],
 )
-def test_simulated_quantization_gives_codes_as_floats(kind: str, limits: tuple[float, float] | None) -> None:
+def test_simulated_quantization_gives_float_codes(kind: str, limits: tuple[float, float] | None) -> None:
     x = np.array([[-1e12, -3.3, -0.05], [0.05, 0.15, 40]], np.float32)
     data, scales, zeros = var("x", x), (0.1, 0.1, 0.02), (3, 3, 0)
     steps = np.rint(x / np.float32(scales)) + np.float32(zeros)  # type: ignore[arg-type]
@@ -355,7 +355,7 @@ def test_simulated_quantization_gives_codes_as_floats(kind: str, limits: tuple[f
     check(made, {data: codes}, reals.astype(np.float32))
 
 
-def test_softmax_is_near_that_of_reals() -> None:
+def test_softmax_is_near_the_float_one() -> None:
     data = whole(np.random.default_rng(6), "int8", 6, 10)
     x = var("x", data)
     body = relay.qnn.softmax(x, scale(0.02), zero(3), scale(1 / 256), zero(-128))
@@ -367,7 +367,7 @@ def test_softmax_is_near_that_of_reals() -> None:
 
 
 @pytest.mark.parametrize("layout", ["NHWC", "NCHW"])
-def test_mean_pooling_rounds_towards_zero(layout: str) -> None:
+def test_average_pooling_rounds_towards_zero(layout: str) -> None:
     data = whole(np.random.default_rng(7), "int8", 1, 6, 4, 3)
     x = var("x", data)
     own = scale(0.1), zero(2), scale(0.1), zero(2)
@@ -421,14 +421,14 @@ WRONG: list[tuple[Any, tuple[Any, ...], dict[str, Any], str]] = [
 
 
 @pytest.mark.parametrize(("function", "args", "attrs", "message"), WRONG)
-def test_what_is_wrong_is_said_with_the_operator(
+def test_errors_of_invalid_calls_name_the_operator(
     function: Any, args: tuple[Any, ...], attrs: dict[str, Any], message: str
 ) -> None:
     with pytest.raises(TvmliteError, match=rf"(?s)^qnn\.\w+: .*{message}.*test_qnn.py"):
         relay.type_of(function(*args, **attrs))
 
 
-def test_weights_in_fours_must_be_constant() -> None:
+def test_weights_packed_in_fours_must_be_constant() -> None:
     x, w = relay.var("x", shape=(2, 8), dtype="uint8"), relay.var("w", shape=(1, 2, 16, 4), dtype="int8")
     body = relay.qnn.contrib_dense_pack(
         x, w, zero(0), zero(0), scale(0.1), scale(0.1), weight_layout="NC16n4c", units=16
@@ -445,7 +445,7 @@ def test_weights_in_fours_must_be_constant() -> None:
         ({"dtype": "uint8"}, "zero_point is uint8, expected int8, as the data are"),
     ],
 )
-def test_blocks_that_do_not_fit_are_refused(change: dict[str, Any], text: str) -> None:
+def test_invalid_blocks_are_refused(change: dict[str, Any], text: str) -> None:
     dtype = change.pop("dtype", "int8")
     data, points = relay.var("x", shape=(2, 12), dtype="int8"), relay.const(np.zeros((2, 3), dtype))
     parts = relay.const(np.ones((2, 3), np.float32)), points

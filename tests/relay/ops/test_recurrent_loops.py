@@ -1,4 +1,4 @@
-"""Recurrent layers whose units are divided among threads: numpy's results, however many there are."""
+"""Recurrent layers whose units are divided among threads, against numpy, with any number of threads."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def _sigmoid(x: np.ndarray) -> np.ndarray:
 
 
 def _step(name: str, x: np.ndarray, weights: np.ndarray, h: np.ndarray, c: np.ndarray, before: bool):
-    """The states after one step; ``weights`` are (gates, size, size), [gate, unit, state]."""
+    """Return the states after one step; ``weights`` are (gates, size, size): [gate, unit, state]."""
     old = np.einsum("guk,k->gu", weights, h)
     if name == "nn.rnn_scan":
         return np.tanh(x[0] + old[0]), c
@@ -35,7 +35,7 @@ def _step(name: str, x: np.ndarray, weights: np.ndarray, h: np.ndarray, c: np.nd
 
 
 class Layer:
-    """One layer, its inputs, and what plain numpy makes of them, sample by sample."""
+    """One layer, its inputs, and its results in plain numpy, sample by sample."""
 
     def __init__(
         self,
@@ -62,7 +62,7 @@ class Layer:
         self.given = [self.data, packed, *extra, *self.states, self.lengths]
 
     def module(self, batch: int | str) -> relay.IRModule:
-        """The layer, its batch of that size or name."""
+        """Return the layer for a batch of that size or name."""
         extent = relay.dim(batch) if isinstance(batch, str) else batch
         axes = [1, None] + [0] * (len(self.given) - 2)
         if GATES[self.name] > 1:
@@ -118,7 +118,7 @@ def _check(lib: CompiledModule | runtime.Library, layer: Layer) -> None:
         ("nn.lstm_scan", 192, 6, False, 16),
     ],
 )
-def test_any_number_of_threads_gives_the_layer(name, size, batch, before, lanes, reverse) -> None:
+def test_results_are_right_with_any_number_of_threads(name, size, batch, before, lanes, reverse) -> None:
     layer = Layer(name, size, batch, 7, reverse, before, lanes)
 
     _check(tvmlite.compile(layer.module(batch), name="layer"), layer)
@@ -127,7 +127,7 @@ def test_any_number_of_threads_gives_the_layer(name, size, batch, before, lanes,
 @pytest.mark.slow
 @pytest.mark.usefixtures("threads")
 @pytest.mark.parametrize(("name", "size"), [("nn.gru_scan", 96), ("nn.lstm_scan", 192), ("nn.rnn_scan", 23)])
-def test_one_library_is_for_every_batch(name: str, size: int) -> None:
+def test_one_library_serves_all_batch_sizes(name: str, size: int) -> None:
     lib = tvmlite.compile(Layer(name, size, 1, 5, False).module("b"), name="layer")
 
     for batch in (1, 2, 5, 8):

@@ -1,4 +1,4 @@
-"""Reshape: which axes go together, and what an element's index costs."""
+"""Reshape: which axes are grouped, and the cost of an element's index."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ n, h, w = dim("n"), dim("h"), dim("w")
         ((), (1, 1), []),
     ],
 )
-def test_axes_group_where_their_products_meet(shape: tuple, result: tuple, groups: list) -> None:
+def test_axes_are_grouped_where_partial_products_are_equal(shape: tuple, result: tuple, groups: list) -> None:
     assert regroup(shape, result) == groups
 
 
@@ -36,7 +36,7 @@ def test_axes_group_where_their_products_meet(shape: tuple, result: tuple, group
     ("shape", "result"),
     [((n, 1, h, 3), (1, n, h, 3, 1)), ((n, 3, h, w), (n, 3, h * w, 1)), ((2, 3, 5), (2, 3, 5))],
 )
-def test_unit_axes_and_splits_of_others_cost_an_axis_nothing(shape: tuple, result: tuple) -> None:
+def test_unit_axes_and_splits_of_other_axes_leave_an_index_unchanged(shape: tuple, result: tuple) -> None:
     axes = [e.Var(f"i{k}", "int64") for k in range(len(result))]
 
     first, *_ = [
@@ -46,7 +46,7 @@ def test_unit_axes_and_splits_of_others_cost_an_axis_nothing(shape: tuple, resul
     assert first is axes[0] or first is axes[1]
 
 
-def test_merged_axes_need_one_division_and_no_others() -> None:
+def test_merged_axes_need_one_division_and_one_remainder() -> None:
     axes = [e.Var(f"i{k}", "int64") for k in range(3)]
 
     indices = reshaped_indices((n, 3, h, w), (n, 3, h * w), axes)
@@ -57,9 +57,7 @@ def test_merged_axes_need_one_division_and_no_others() -> None:
 
 
 @given(st.permutations([1, 1, 2, 2, 3, 5]), st.lists(st.integers(1, 5), max_size=5))
-def test_groups_hold_equally_many_elements_and_every_axis_but_the_unit_ones(
-    extents: list[int], cuts: list[int]
-) -> None:
+def test_groups_have_equal_sizes_and_cover_all_non_unit_axes(extents: list[int], cuts: list[int]) -> None:
     shape = tuple(extents)
     parts = np.split(np.array(sorted(extents)), sorted({c for c in cuts if c < 6}))
     result = tuple(int(np.prod(part)) for part in parts)

@@ -1,4 +1,4 @@
-"""What operators of TVM's refuse, and how they say it; and numbers that are known of some."""
+"""TVM's operators: invalid calls and their errors, and known numerical results."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ ROWS = [
 
 
 @pytest.mark.parametrize(("name", "attrs", "types", "text"), ROWS)
-def test_a_wrong_call_is_said_to_be_wrong_under_its_own_name(
+def test_error_of_an_invalid_call_begins_with_the_operator_name(
     name: str, attrs: dict[str, Any], types: list[Any], text: str
 ) -> None:
     arguments = [relay.var(f"x{k}", shape=shape, dtype=dtype) for k, (shape, dtype) in enumerate(types)]
@@ -128,7 +128,7 @@ def _variadic(name: str, *shapes: Any, **attrs: Any) -> Any:
     return type_of(op.make(name, relay.Tuple(tuple(fields)), **attrs))
 
 
-def test_an_equation_that_does_not_fit_is_refused() -> None:
+def test_invalid_einsum_equations_are_refused() -> None:
     with pytest.raises(TypeInferError, match="names 2 tensors, 1 are given"):
         _variadic("einsum", (2, 3), equation="ij,jk")
     with pytest.raises(TypeInferError, match="'ijk' does not fit a tensor of 2 axes"):
@@ -139,19 +139,19 @@ def test_an_equation_that_does_not_fit_is_refused() -> None:
         _variadic("einsum", (2, 3), equation="ij->k")
 
 
-def test_a_grid_of_matrices_is_refused() -> None:
+def test_meshgrid_of_a_matrix_is_refused() -> None:
     with pytest.raises(TypeInferError, match="expected at least one vector, and vectors or scalars"):
         _variadic("meshgrid", (2, 3))
 
 
-def test_a_seed_must_fit_the_key() -> None:
+def test_a_negative_seed_is_refused() -> None:
     with pytest.raises(TvmliteError, match="seed is -1, expected 0 to"):
         threefry_key(-1)
 
 
-def test_threefry_gives_the_words_that_its_authors_publish() -> None:
-    """Random123's known answers for 4x64 words and 20 rounds, of a key and a counter of zeros; but for what
-    is added behind the last round, which TVM leaves out: of such a key, 5 in the last word."""
+def test_threefry_gives_the_published_words() -> None:
+    """The known answers of Random123 for 4x64 words and 20 rounds, for a key and counter of zeros. TVM omits
+    the key that is added after the last round: for this key, 5 in the last word."""
     state = np.zeros(10, np.uint64)
     state[8] = 1 << 63
     key = relay.var("key", shape=(10,), dtype="uint64")
@@ -164,7 +164,7 @@ def test_threefry_gives_the_words_that_its_authors_publish() -> None:
     assert [int(word) for word in interpret(relay.Module.from_expr(call), [state])[1]] == words
 
 
-def test_normal_numbers_have_the_mean_and_the_spread_that_are_asked() -> None:
+def test_normal_numbers_have_the_requested_mean_and_deviation() -> None:
     key = relay.const(threefry_key(7))
     call = relay.make("random.normal", key, relay.const(3.0), relay.const(2.0), out_shape=(20000,))
 
@@ -217,10 +217,10 @@ vision.get_valid_counts vision.multibox_prior vision.multibox_transform_loc visi
 vision.proposal vision.roi_align vision.roi_pool vision.yolo_reorg vm.invoke_tvm_op vm.reshape_tensor
 vm.shape_func vm.shape_of where zeros zeros_like
 """.split()
-"""The operators of TVM 0.11's Relay, but for those of single accelerators."""
+"""The operators of TVM 0.11's Relay, except those for particular accelerators."""
 
 
-def test_every_operator_of_tvm_is_there_or_has_a_reason_why_not() -> None:
+def test_every_operator_of_tvm_is_known_or_has_a_reason_for_its_absence() -> None:
     known = {name for name in NAMES if op.is_known(name) or name in ADAPTED}
 
     assert set(NAMES) - known == set(ABSENT)

@@ -1,4 +1,4 @@
-"""What operators say when arguments or attributes do not fit: who, what was given, what was expected."""
+"""Errors of operators whose arguments or attributes do not fit: operator, given and expected values."""
 
 from __future__ import annotations
 
@@ -237,7 +237,7 @@ BROKEN = [
 
 
 @pytest.mark.parametrize(("name", "attrs", "types", "text"), BROKEN)
-def test_a_type_error_names_the_operator_what_was_given_and_the_users_line(
+def test_type_error_names_the_operator_the_arguments_and_the_node(
     name: str, attrs: dict[str, Any], types: list[Any], text: str
 ) -> None:
     row = op.get(name)
@@ -253,5 +253,5 @@ def test_a_type_error_names_the_operator_what_was_given_and_the_users_line(
     assert re.search(r'at model.onnx: node "here"', str(caught.value))
 
 
-def test_a_tensor_type_is_named_by_its_shape_and_dtype() -> None:
+def test_a_tensor_type_is_printed_with_shape_and_dtype() -> None:
     assert str(TensorType((2, n), "int8")) == "Tensor[(2, n), int8]"

@@ -1,4 +1,4 @@
-"""What sampling, folding, pooling by index, caches and recurrent layers refuse, and how they say it."""
+"""Errors of sampling, folding, pooling by index, caches and recurrent layers."""
 
 import pytest
 
@@ -73,7 +73,7 @@ ROWS = [
 @pytest.mark.parametrize(
     ("name", "attrs", "types", "message"), ROWS, ids=lambda v: v if isinstance(v, str) else ""
 )
-def test_the_error_says_what_is_wrong(name, attrs, types, message):
+def test_error_says_what_is_wrong(name, attrs, types, message):
     arguments = [ir.Var(f"x{i}", tensor_type(*given)) for i, given in enumerate(types)]
 
     with pytest.raises(TypeInferError, match=message):

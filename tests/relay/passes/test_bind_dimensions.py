@@ -1,4 +1,4 @@
-"""Dimensions become numbers everywhere: in types, attributes and called functions."""
+"""Dimensions are replaced by numbers everywhere: in types, attributes and called functions."""
 
 import models
 import numpy as np
@@ -23,7 +23,7 @@ def _module(rows: int | str, total: int | None = None) -> Module:
     return Module({"main": Function((x,), flat)})
 
 
-def test_a_size_stands_where_its_name_stood() -> None:
+def test_a_size_replaces_its_dimension_everywhere() -> None:
     before, expected = _module("n"), _module(3, 24)
 
     after = bind_dimensions({"n": 3})(before)
@@ -32,20 +32,20 @@ def test_a_size_stands_where_its_name_stood() -> None:
     assert str(type_of(after.main.body)) == "Tensor[(24,), float32]"
 
 
-def test_groups_are_bound_with_what_calls_them() -> None:
+def test_dimensions_are_bound_in_groups() -> None:
     after = bind_dimensions({"n": 3})(fuse(_module("n")))
 
     assert "n" not in {d.name for d in dims_of([type_of(p) for p in after.main.params])}
     assert str(after.main.body.op.params[0].type) == "Tensor[(3, 8), float32]"
 
 
-def test_no_size_changes_nothing() -> None:
+def test_no_sizes_change_nothing() -> None:
     module = _module("n")
 
     assert bind_dimensions({})(module) is module
 
 
-def test_promises_that_are_kept_go_and_others_stay() -> None:
+def test_assumptions_that_hold_are_removed_and_others_kept() -> None:
     x = relay.var("x", ("n", "m"))
     n, m = relay.dim("n"), relay.dim("m")
     square = relay.make("assume_shape", x, newshape=(n, n))
@@ -60,7 +60,7 @@ def test_promises_that_are_kept_go_and_others_stay() -> None:
     assert names == {"exp", "assume_shape", "assume"}
 
 
-def test_the_meaning_at_that_size_is_kept() -> None:
+def test_results_at_the_bound_sizes_are_unchanged() -> None:
     model = models.minilm(layers=1, hidden=24, heads=2)
     module = from_onnx(model)
     feeds = models.inputs_for(model, dims={"batch": 2, "sequence": 6})
@@ -71,6 +71,6 @@ def test_the_meaning_at_that_size_is_kept() -> None:
     np.testing.assert_allclose(interpret(bound, feeds), interpret(module, feeds), rtol=1e-6)
 
 
-def test_an_unknown_dimension_is_an_error_that_lists_those_there_are() -> None:
+def test_error_for_an_unknown_dimension_lists_the_known_ones() -> None:
     with pytest.raises(InputError, match="no open dimension 'm'; there are 'n'"):
         bind_dimensions({"m": 3})(_module("n"))

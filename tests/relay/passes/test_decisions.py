@@ -1,4 +1,4 @@
-"""Decisions: passes ask, a table answers, and whatever it answers the meaning stays."""
+"""Decisions: passes ask a table, and every answer keeps the results."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def const(*shape: int) -> Expr:
 
 
 def residual() -> Module:
-    """Two convolutions that are added, twice the same, and a sum of another shape."""
+    """Return two blocks of two added convolutions, followed by global average pooling."""
     x = var("x", (1, 32, 12, 12))
     value: Expr = make("nn.relu", x)
     for _ in range(2):
@@ -68,7 +68,7 @@ MODULES = {
 
 
 @pytest.mark.parametrize("kind", MODULES)
-def test_without_a_choice_the_graph_is_what_it_was(kind: str) -> None:
+def test_without_a_choice_the_graph_is_unchanged(kind: str) -> None:
     make_module, options = MODULES[kind]
     module = make_module()
 
@@ -79,7 +79,7 @@ def test_without_a_choice_the_graph_is_what_it_was(kind: str) -> None:
 
 
 @pytest.mark.parametrize("kind", MODULES)
-def test_every_alternative_keeps_the_meaning(kind: str) -> None:
+def test_every_alternative_keeps_the_results(kind: str) -> None:
     make_module, options = MODULES[kind]
     module = make_module()
     expected, (default, table) = answer(module), fused(module, **options)
@@ -98,7 +98,7 @@ def test_every_alternative_keeps_the_meaning(kind: str) -> None:
             )
 
 
-def test_equal_places_are_one_decision_and_are_counted() -> None:
+def test_equal_places_share_a_counted_decision() -> None:
     _, table = fused(residual(), error_bound=1e-4)
 
     winograd, other = [one for one in table.asked.values() if one.name.startswith("winograd ")]
@@ -108,21 +108,21 @@ def test_equal_places_are_one_decision_and_are_counted() -> None:
     assert winograd.name.startswith("winograd nn.contrib_conv2d_NCHWc, (1, 2, 12, 12, 16) #")
 
 
-def test_names_do_not_depend_on_weights_or_on_what_lies_around() -> None:
+def test_names_of_decisions_do_not_depend_on_weights() -> None:
     names = [list(fused(residual())[1].asked) for _ in range(2)]
 
     assert names[0] == names[1]
 
 
 def operators_of(module: Module) -> list[list[object]]:
-    """The operators of each group."""
+    """Return the operators of each group."""
     return [
         [node.op for node in postorder(group.body) if isinstance(node, Call)]
         for group in fused_groups(module)
     ]
 
 
-def test_of_two_convolutions_that_are_added_the_other_takes_the_sum() -> None:
+def test_keeping_one_convolution_apart_fuses_the_sum_with_the_other() -> None:
     x = var("x", (1, 16, 6, 6))
     large, small = const(16, 16, 3, 3), const(16, 16, 1, 1)
     a, b = make("nn.conv2d", x, large, padding=1), make("nn.conv2d", x, small)
@@ -139,7 +139,7 @@ def test_of_two_convolutions_that_are_added_the_other_takes_the_sum() -> None:
     assert [one.taken for one in again.asked.values() if one.name.startswith("fuse ")] == ["apart", "joined"]
 
 
-def test_an_operator_kept_apart_is_not_joined_in_the_second_phase() -> None:
+def test_an_operator_kept_apart_is_not_fused_in_the_second_phase() -> None:
     x = var("x", (64, 32))
     body = make("multiply", make("transpose", x, axes=(1, 0)), const(32, 64))
     module = Module({"main": Function((x,), body)})
@@ -150,7 +150,7 @@ def test_an_operator_kept_apart_is_not_joined_in_the_second_phase() -> None:
     assert operators_of(apart) == [["transpose"], ["multiply"]]
 
 
-def test_a_choice_that_is_no_alternative_is_reported_and_the_default_taken() -> None:
+def test_an_unavailable_choice_is_reported_and_the_default_taken() -> None:
     _, table = fused(residual(), error_bound=1e-4)
     name, _ = [name for name in table.asked if name.startswith("winograd ")]
 
@@ -162,14 +162,14 @@ def test_a_choice_that_is_no_alternative_is_reported_and_the_default_taken() -> 
     ]
 
 
-def test_without_a_table_the_default_is_taken_and_the_place_not_looked_at() -> None:
+def test_without_a_table_the_default_is_taken_without_computing_places() -> None:
     def never() -> list[list[Call]]:
         raise AssertionError
 
     assert decide(None, "fuse", never, ("a", "b"), "b") == "b"
 
 
-def test_compile_follows_decisions_and_reports_them() -> None:
+def test_compile_follows_and_reports_decisions() -> None:
     module = residual()
     plain = tvmlite.compile(module, error_bound=1e-4)
     names = [one.name for one in plain.report.decisions if one.name.startswith("winograd ")]
@@ -184,7 +184,7 @@ def test_compile_follows_decisions_and_reports_them() -> None:
     np.testing.assert_allclose(direct(x), plain(x), rtol=1e-3, atol=1e-4)
 
 
-def test_decisions_nobody_asked_for_or_that_cannot_be_are_errors() -> None:
+def test_unknown_decisions_and_invalid_choices_are_errors() -> None:
     module = residual()
     name = tvmlite.compile(module).report.decisions[-1].name
 
@@ -194,7 +194,7 @@ def test_decisions_nobody_asked_for_or_that_cannot_be_are_errors() -> None:
         tvmlite.compile(module, decisions={name: "never"})
 
 
-def test_what_several_kernels_read_may_be_computed_in_each() -> None:
+def test_a_value_with_several_readers_may_be_recomputed_in_each() -> None:
     x = var("x", (4, 64))
     top = make("sigmoid", make("multiply", x, const()))
     body = make("subtract", top, make("sum", top, axis=1, keepdims=True))
@@ -210,8 +210,8 @@ def test_what_several_kernels_read_may_be_computed_in_each() -> None:
 
 
 @pytest.mark.parametrize("reader", ["nn.softmax", "copy"])
-def test_nothing_is_computed_again_for_who_cannot_take_it_in(reader: str) -> None:
-    """Softmax is a kernel of its own; and what is an output is stored anyway."""
+def test_recomputation_is_not_offered_for_readers_that_cannot_fuse_it(reader: str) -> None:
+    """Softmax is a separate kernel, and an output is stored anyway."""
     x = var("x", (4, 64))
     top = make("sigmoid", x)
     parts = [make(reader, top), make("sum", top, axis=1, keepdims=True)]

@@ -4,12 +4,12 @@ from tvmlite.relay.passes.graph_pass import graph_pass, map_functions
 x = var("x", (2,))
 
 
-def test_a_rule_on_bodies_becomes_a_pass_of_its_name_over_every_function() -> None:
+def test_a_function_on_bodies_becomes_a_pass_over_every_function() -> None:
     one = constant(1)
 
     @graph_pass
     def to_one(body):
-        """All is one."""
+        """Replace each body by one."""
         return one
 
     module = to_one(Module({"main": Function((x,), x), "other": Function((), one)}, ("y",)))
@@ -20,7 +20,7 @@ def test_a_rule_on_bodies_becomes_a_pass_of_its_name_over_every_function() -> No
     assert to_one(module) is module
 
 
-def test_functions_that_stay_are_the_same_objects() -> None:
+def test_unchanged_functions_are_the_same_objects() -> None:
     module = Module({"main": Function((x,), x), "other": Function((), constant(1))})
     changed = map_functions(module, lambda body: constant(2) if body is not x else body)
 

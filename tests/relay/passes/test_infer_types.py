@@ -6,7 +6,7 @@ from tvmlite.relay.ir.op import make
 from tvmlite.relay.passes.infer_types import infer_types
 
 
-def test_a_well_typed_module_comes_back_itself() -> None:
+def test_a_well_typed_module_is_returned_unchanged() -> None:
     module = Module({"main": Function((x := var("x", ("n", 2)),), make("exp", x))})
 
     assert infer_types(module) is module

@@ -1,4 +1,4 @@
-"""A pass that changes what a model computes is found, and named with the node where it begins."""
+"""A pass that changes a model's results is found, and named with the first node that differs."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from tvmlite.relay.passes.pass_check import ReferenceRun, difference
 
 
 def _model() -> onnx.ModelProto:
-    """``softmax(tanh(x * w) + sigmoid(x))`` by named nodes, over open sizes."""
+    """Return ``softmax(tanh(x * w) + sigmoid(x))`` with named nodes and open sizes."""
     nodes = [
         helper.make_node("Mul", ["x", "w"], ["scaled"], "scale"),
         helper.make_node("Tanh", ["scaled"], ["bent"], "bend"),
@@ -40,7 +40,7 @@ def _model() -> onnx.ModelProto:
 
 
 def _swapped(old: str, new: str) -> passes.Pass:
-    """A pass that is wrong: it takes one operator for another."""
+    """Return a wrong pass, which replaces one operator by another."""
 
     @graph_pass
     def mistake(body: Expr) -> Expr:
@@ -76,12 +76,12 @@ def test_a_wrong_pass_is_named_with_its_node(
     assert f'node "{node}"' in caught.value.span.note
 
 
-def test_a_right_model_is_verified_at_every_level() -> None:
+def test_a_correct_model_is_verified_at_every_level() -> None:
     for level in range(4):
         tvmlite.compile(from_onnx(_model()), opt_level=level, verify=True)
 
 
-def test_verifying_takes_inputs_too() -> None:
+def test_verify_takes_inputs() -> None:
     x = np.ones((2, 8), np.float32)
 
     tvmlite.compile(from_onnx(_model()), verify={"x": x})
@@ -99,13 +99,13 @@ def test_verifying_takes_inputs_too() -> None:
         ("float16", 1 + 1e-1, False),
     ],
 )
-def test_rounding_is_no_difference(dtype: str, factor: float, right: bool) -> None:
+def test_only_differences_beyond_rounding_errors_are_found(dtype: str, factor: float, right: bool) -> None:
     want = np.linspace(1, 2, 5).astype(dtype)
 
     assert (difference(want, (want * factor).astype(dtype)) == "") is right
 
 
-def test_integers_shapes_and_what_is_not_finite_must_agree() -> None:
+def test_integers_shapes_and_non_finite_values_must_agree() -> None:
     assert difference(np.array([1, 2, 3]), np.array([1, 2, 4])) == "1 of 3 elements differ"
     assert difference(np.ones((2, 1), "f4"), np.ones((1, 2), "f4")) == "float32[1, 2], expected float32[2, 1]"
     assert "NaN" in difference(np.array([1, np.nan], "f4"), np.array([1, 2], "f4"))
@@ -133,7 +133,7 @@ def test_random_inputs_fit_their_types_and_index_ranges() -> None:
         assert bools.dtype == np.bool_
 
 
-def test_sizes_grow_until_the_model_takes_them() -> None:
+def test_sizes_grow_until_the_model_accepts_them() -> None:
     x = relay.var("x", shape=(1, 1, relay.dim("h"), 8), dtype="float32")
     weight = relay.const(np.ones((1, 1, 11, 3), np.float32))
     module = Module.from_expr(relay.Function((x,), relay.nn.conv2d(x, weight)))
@@ -144,7 +144,7 @@ def test_sizes_grow_until_the_model_takes_them() -> None:
     assert result.shape[2] == image.shape[2] - 10
 
 
-def test_a_module_without_fitting_sizes_says_what_to_do() -> None:
+def test_error_for_a_module_without_valid_random_inputs_has_a_hint() -> None:
     x = relay.var("x", shape=(relay.dim("h"),), dtype="float32")
     module = Module.from_expr(relay.Function((x,), relay.make("assume_shape", x, newshape=(1000,))))
 
@@ -155,7 +155,7 @@ def test_a_module_without_fitting_sizes_says_what_to_do() -> None:
 
 
 @pytest.mark.parametrize("dtype", [*dtypes.NARROW, "bfloat16"])
-def test_narrow_dtypes_are_checked_too(dtype: str) -> None:
+def test_narrow_dtypes_are_verified(dtype: str) -> None:
     x, w = relay.var("x", shape=(3, "n"), dtype=dtype), relay.var("w", shape=(3, "n"))
     rounded = make("cast", make("multiply", w, w), dtype=dtype)
     moved = make("transpose", x, axes=(1, 0))

@@ -15,7 +15,7 @@ rng = np.random.default_rng(0)
 
 
 def network(blocks: int, channels: int = 8, size=6) -> Module:
-    """Convolution, batch normalisation, relu and a shortcut, ``blocks`` times; then a classifier."""
+    """Return convolution, batch norm, relu and a shortcut, ``blocks`` times, then a classifier."""
 
     def parameter(*shape: int):
         return constant(rng.uniform(0.1, 0.3, shape).astype("float32"))
@@ -32,7 +32,7 @@ def network(blocks: int, channels: int = 8, size=6) -> Module:
 
 
 @pytest.mark.parametrize("level", range(5))
-def test_every_level_keeps_the_meaning_and_leaves_only_groups(assert_same_meaning, level: int) -> None:
+def test_every_level_keeps_the_results_and_leaves_only_groups(assert_same_meaning, level: int) -> None:
     before = network(2)
     after = passes.pipeline(level).run(before)
 
@@ -42,7 +42,7 @@ def test_every_level_keeps_the_meaning_and_leaves_only_groups(assert_same_meanin
     assert all(isinstance(c.op, Function) or (level >= 2 and is_view(c)) for c in calls)
 
 
-def test_each_level_needs_fewer_kernels() -> None:
+def test_higher_levels_need_fewer_kernels() -> None:
     counts = []
     for level in range(3):
         body = passes.pipeline(level).run(network(3)).main.body
@@ -52,7 +52,7 @@ def test_each_level_needs_fewer_kernels() -> None:
     assert counts[2] == 3 + 3
 
 
-def test_outputs_that_are_inputs_get_kernels_of_their_own() -> None:
+def test_inputs_returned_as_outputs_get_separate_kernels() -> None:
     x = var("x", (2, 2))
     after = passes.pipeline(3).run(Module({"main": Function((x,), Tuple((x, x)))}))
 
@@ -60,7 +60,7 @@ def test_outputs_that_are_inputs_get_kernels_of_their_own() -> None:
     assert all(isinstance(field, Call) for field in after.main.body.fields)
 
 
-def test_levels_and_types_are_checked() -> None:
+def test_opt_level_and_types_are_checked() -> None:
     with pytest.raises(ConfigError, match="opt_level is 7, expected 0 to 4"):
         passes.pipeline(7)
     bad = Module({"main": Function((), make("add", constant(np.ones(2)), constant(np.ones(3))))})
@@ -68,7 +68,7 @@ def test_levels_and_types_are_checked() -> None:
         passes.pipeline().run(bad)
 
 
-def test_passes_have_names_and_tvms_names() -> None:
+def test_passes_are_available_under_their_names_and_tvms() -> None:
     module = network(1)
 
     assert set(passes.by_name()) >= {"fuse", "fold_constant", "dead_code"}
@@ -93,7 +93,7 @@ def test_passes_have_names_and_tvms_names() -> None:
     )
 
 
-def test_a_large_graph_takes_little_time() -> None:
+def test_a_large_graph_is_optimized_in_seconds() -> None:
     module = network(200, size="h")
     assert sum(1 for n in postorder(module.main.body)) > 1500
     times = Times()
@@ -101,4 +101,4 @@ def test_a_large_graph_takes_little_time() -> None:
 
     passes.pipeline(3).run(module, times)
 
-    assert time.perf_counter() - start < 6, str(times)  # about 1 s on a quiet machine
+    assert time.perf_counter() - start < 6, str(times)  # about 1 s on an idle machine

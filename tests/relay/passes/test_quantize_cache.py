@@ -1,4 +1,4 @@
-"""A cache in int8: codes and scales as numpy rounds them, in the caller's memory, near a cache of floats."""
+"""An int8 cache: codes and scales rounded as in numpy, updated in the caller's memory, near a float cache."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ rng = np.random.default_rng(0)
 
 
 def step(rows: int = 1, dtype: str = "float32", axis: int = 2, mode: str = "linear") -> Module:
-    """Attention of the heads to all keys of a cache, some of which are new; a mask hides the rest."""
+    """Return attention of the heads to all keys of a cache, some of which are new; a mask hides the rest."""
     past = [relay.var(name, shape=(1, GROUPS, LENGTH, SIZE), dtype=dtype) for name in CACHE.values()]
     new = [relay.var(name, shape=(1, GROUPS, rows, SIZE), dtype=dtype) for name in ("k", "v")]
     query = relay.var("q", shape=(1, HEADS, rows, SIZE), dtype=dtype)
@@ -33,7 +33,7 @@ def step(rows: int = 1, dtype: str = "float32", axis: int = 2, mode: str = "line
 
 
 def rounded(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Codes and scales, in float32."""
+    """Return codes and scales, computed in float32."""
     scale = np.abs(rows).max(axis=-1) / np.float32(127)
     divisor = np.where(scale == 0, np.float32(1), scale)
     return np.rint(rows / divisor[..., None]).astype("int8"), scale
@@ -47,7 +47,7 @@ def attention(query: np.ndarray, keys: np.ndarray, values: np.ndarray, mask: np.
 
 
 def inputs(start: int, rows: int) -> list[np.ndarray]:
-    """Queries, new keys and values, where they go, and what hides all behind."""
+    """Return queries, new keys and values, their position, and a mask that hides all later positions."""
     made = [rng.standard_normal((1, n, rows, SIZE)).astype("float32") for n in (HEADS, GROUPS, GROUPS)]
     made[1] *= 3
     mask = np.where(np.arange(LENGTH) <= start + np.arange(rows)[:, None], 0, -np.inf).astype("float32")
@@ -61,7 +61,7 @@ def empty() -> list[np.ndarray]:
 
 
 @pytest.mark.parametrize("target", ["native", "llvm -mcpu=haswell", "c"])
-def test_codes_and_scales_are_those_of_numpy_and_attention_reads_them(target: str) -> None:
+def test_codes_and_scales_equal_numpys_and_attention_reads_them(target: str) -> None:
     prompt, token = (tvmlite.compile(quantize_cache(step(rows), CACHE), target) for rows in (5, 1))
     cache, expected = empty(), empty()
     floats = [np.zeros((1, GROUPS, LENGTH, SIZE), "float32") for _ in CACHE]
@@ -85,7 +85,7 @@ def test_codes_and_scales_are_those_of_numpy_and_attention_reads_them(target: st
     assert min(ratios) > 30, ratios
 
 
-def test_the_module_says_what_it_takes() -> None:
+def test_signature_lists_the_quantized_caches_and_scales() -> None:
     module = quantize_cache(step(), CACHE)
 
     assert module.output_names == ("y", "keys", "values", "keys_scale", "values_scale")
@@ -100,7 +100,7 @@ def test_the_module_says_what_it_takes() -> None:
     ]  # fmt: skip
 
 
-def test_caches_one_after_the_other_are_as_caches_together() -> None:
+def test_quantizing_caches_one_by_one_equals_quantizing_them_together() -> None:
     first, second = ({name: CACHE[name]} for name in CACHE)
     one_by_one = quantize_cache(quantize_cache(step(), first), second)
     together = quantize_cache(update_in_place(step(), CACHE), CACHE)
@@ -116,12 +116,12 @@ def test_caches_one_after_the_other_are_as_caches_together() -> None:
         np.testing.assert_array_equal(value, results[1][name])
 
 
-def test_no_cache_leaves_the_module_as_it_is() -> None:
+def test_without_caches_the_module_is_left_unchanged() -> None:
     module = step()
     assert quantize_cache(module, {}) is module
 
 
-def test_rows_of_zeros_of_small_and_of_infinite_elements() -> None:
+def test_rows_of_zeros_tiny_and_non_finite_elements() -> None:
     lib = tvmlite.compile(quantize_cache(step(), CACHE))
     given = inputs(0, 1)
     given[1][0, 0], given[1][0, 1] = 0, 1e-44
@@ -136,7 +136,7 @@ def test_rows_of_zeros_of_small_and_of_infinite_elements() -> None:
     assert np.isnan(y).all()
 
 
-def test_a_circular_cache_of_halves_is_written_over() -> None:
+def test_a_circular_float16_cache_wraps_around() -> None:
     module = quantize_cache(step(dtype="float16", mode="circular"), CACHE)
     given = [one.astype("float16") if one.dtype == "float32" else one for one in inputs(LENGTH + 2, 1)]
     given[-1] = np.zeros_like(given[-1])

@@ -1,4 +1,4 @@
-"""Which nodes a step is made of, and what two passes do to them."""
+"""Operators between a sum and a rounding, and how two passes treat them."""
 
 import numpy as np
 import pytest
@@ -31,7 +31,7 @@ def operators(body: Expr) -> list[object]:
 
 
 def quantized(x: Expr) -> Expr:
-    """By a scale of the data's own range."""
+    """Quantize ``x`` with a scale from its own range."""
     scale = make("divide", make("max", x, axis=(0, 1, 2, 3), keepdims=False), constant(255.0, "float32"))
     return make("qnn.quantize", make("nn.relu", x), scale, constant(0, "int32"), out_dtype="uint8")
 
@@ -45,7 +45,7 @@ def quantized(x: Expr) -> Expr:
         lambda x: make("floor", make("nn.max_pool2d", x, pool_size=(2, 2))),
     ],
 )
-def test_a_chain_of_elementwise_operators_leads_to_a_step(step) -> None:
+def test_a_chain_of_elementwise_operators_before_rounding_is_found(step) -> None:
     value = scaled()
     conv, _ = value.args
 
@@ -59,25 +59,25 @@ def test_a_chain_of_elementwise_operators_leads_to_a_step(step) -> None:
 @pytest.mark.parametrize(
     "behind", [lambda x: x, lambda x: make("nn.relu", x), lambda x: make("cast", x, dtype="float64")]
 )
-def test_without_a_step_there_is_no_chain(behind) -> None:
+def test_without_rounding_there_is_no_chain(behind) -> None:
     assert not quantized_chains(behind(scaled()))
 
 
-def test_a_sum_between_ends_the_chain() -> None:
+def test_another_sum_ends_the_chain() -> None:
     value = scaled()
     body = make("round", make("nn.conv2d", value, const(2, 8, 3, 3)))
 
     assert value not in quantized_chains(body)
 
 
-def test_a_scale_before_a_step_stays_outside_the_sum() -> None:
+def test_a_scale_before_rounding_is_not_folded_into_weights() -> None:
     steps, floats = (Module({"main": Function((image,), body)}) for body in (quantized(scaled()), scaled()))
 
     assert fold_scale_axis(steps) is steps
     assert operators(fold_scale_axis(floats).main.body) == ["nn.conv2d"]
 
 
-def test_a_sum_of_whole_numbers_is_settled_until_a_transcendental_function() -> None:
+def test_an_integer_sum_is_exact_up_to_a_transcendental_function() -> None:
     codes = make("cast", quantized(image), dtype="int32")
     total = make("nn.conv2d", codes, constant(np.ones((2, 4, 3, 3), "int32")))
     scaled = make("multiply", make("cast", total, dtype="float32"), const(2, 1, 1))
@@ -90,7 +90,7 @@ def test_a_sum_of_whole_numbers_is_settled_until_a_transcendental_function() -> 
     assert not {curve, body} & exact
 
 
-def test_a_sum_of_fractions_is_not_settled() -> None:
+def test_a_sum_of_fractions_is_not_exact() -> None:
     conv = make("nn.conv2d", image, const(8, 4, 3, 3))
     maximum = make("max", image, axis=(1,), keepdims=False)
 
@@ -99,13 +99,13 @@ def test_a_sum_of_fractions_is_not_settled() -> None:
 
 
 @pytest.mark.parametrize("body", [quantized(hard_swish(scaled())), hard_swish(image)])
-def test_hard_swish_keeps_its_order_where_its_bits_are_stated_or_steps_are_made_of_it(body: Expr) -> None:
+def test_hard_swish_is_not_recognized_where_its_bits_matter(body: Expr) -> None:
     module = Module({"main": Function((image,), body)})
 
     assert recognize_activations(module) is module
 
 
-def test_hard_swish_of_a_sum_of_fractions_is_an_operator() -> None:
+def test_hard_swish_of_a_sum_of_fractions_is_recognized() -> None:
     module = Module({"main": Function((image,), hard_swish(make("nn.relu", scaled())))})
 
     assert operators(recognize_activations(module).main.body)[-1] == "nn.hard_swish"

@@ -1,4 +1,4 @@
-"""Transposes behind convolutions go down until they meet others, and what is computed stays the same."""
+"""Transposes after convolutions are moved down until they cancel, and results are unchanged."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ TAILS: dict[str, Callable[[relay.Expr], relay.Expr]] = {
 
 
 @pytest.mark.parametrize("tail", TAILS)
-def test_a_tail_is_computed_before_the_transpose(tail: str) -> None:
+def test_the_epilogue_is_computed_before_the_transpose(tail: str) -> None:
     made = TAILS[tail](conv(X, 4))
     module = relay.Module.from_expr(relay.Function([X, V], made))
     values = [RANDOM.standard_normal(s).astype(np.float32) for s in ((2, 6, 5, 3), (4,))]
@@ -74,7 +74,7 @@ def test_transposes_between_convolutions_cancel() -> None:
     np.testing.assert_allclose(tvmlite.compile(module)(value), interpret(module, [value]), rtol=1e-4)
 
 
-def test_a_mean_that_leaves_axes_in_another_order_is_transposed() -> None:
+def test_a_mean_that_changes_the_order_of_axes_is_transposed() -> None:
     made = relay.mean(conv(X, 4), axis=1)
     module = relay.Module.from_expr(relay.Function([X], made))
     value = RANDOM.standard_normal((2, 6, 5, 3)).astype(np.float32)
@@ -85,14 +85,14 @@ def test_a_mean_that_leaves_axes_in_another_order_is_transposed() -> None:
     np.testing.assert_allclose(interpret(after, [value]), interpret(module, [value]), rtol=1e-5, atol=1e-5)
 
 
-def test_what_another_tensor_would_have_to_be_transposed_for_stays() -> None:
+def test_a_transpose_stays_if_another_tensor_would_need_one() -> None:
     other = relay.var("other", shape=(2, 6, 5, 4))
     module = write_out(relay.Module.from_expr(relay.Function([X, other], relay.add(conv(X, 4), other))))
 
     assert sink_transposes(module) is module
 
 
-def test_a_normalization_along_the_channels_stays_behind_the_transpose() -> None:
+def test_a_normalization_along_channels_stays_after_the_transpose() -> None:
     y = conv(X, 4)
     moved = relay.subtract(y, relay.mean(y, axis=-1, keepdims=True))
     module = write_out(relay.Module.from_expr(relay.Function([X], relay.nn.softmax(moved))))
@@ -100,7 +100,7 @@ def test_a_normalization_along_the_channels_stays_behind_the_transpose() -> None
     assert sink_transposes(module) is module
 
 
-def test_a_transpose_of_the_model_stays_where_it_is() -> None:
+def test_a_transpose_of_the_model_itself_is_left_unchanged() -> None:
     x = relay.var("x", shape=(2, 3, 4))
     module = relay.Module.from_expr(relay.nn.relu(relay.transpose(x, (0, 2, 1))))
 

@@ -1,4 +1,4 @@
-"""Graphs for chosen sizes compute what the one for all does, and are chosen by the inputs' shapes."""
+"""Graphs for chosen sizes give the results of the general graph and are selected by the inputs' shapes."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from tvmlite.relay.passes.specialise import specialise
 
 
 def _module() -> Module:
-    """``(exp(x) summed over rows, x * 2)`` of n rows of m."""
+    """Return ``(exp(x) summed over rows, x * 2)`` for n rows of m."""
     x = relay.var("x", ("n", "m"))
     both = relay.Tuple((relay.sum(relay.exp(x), axis=(0,)), relay.multiply(x, relay.const(2.0))))
     return Module({"main": relay.Function((x,), both)}, ("sums", "twice"))
 
 
 @pytest.mark.parametrize("shape", [(1, 3), (4, 3), (4, 8), (2, 5)])
-def test_every_size_gives_the_same_answer(shape: tuple[int, int]) -> None:
+def test_results_are_the_same_for_every_size(shape: tuple[int, int]) -> None:
     made = specialise(_module(), {"n": [1, 4], "m": [3, 8]})
     x = np.random.default_rng(0).standard_normal(shape).astype(np.float32)
 
@@ -36,7 +36,7 @@ def test_every_size_gives_the_same_answer(shape: tuple[int, int]) -> None:
         np.testing.assert_array_equal(got, want)
 
 
-def test_a_listed_size_runs_a_graph_without_open_dimensions() -> None:
+def test_a_listed_size_runs_a_static_graph() -> None:
     made = specialise(_module(), {"n": [4], "m": [8]})
 
     def extents(shape: tuple[int, int]) -> set[str]:
@@ -47,7 +47,7 @@ def test_a_listed_size_runs_a_graph_without_open_dimensions() -> None:
     assert extents((4, 7)) == {"n", "m"}
 
 
-def test_a_number_pins_a_dimension() -> None:
+def test_a_single_size_fixes_a_dimension() -> None:
     made = specialise(_module(), {"n": 4})
 
     assert [d.name for d in dims_of(type_of(made.main))] == ["m"]
@@ -75,12 +75,12 @@ def test_no_sizes_change_nothing() -> None:
         ),
     ],
 )
-def test_what_is_no_size_is_an_error(sizes, message: str) -> None:
+def test_invalid_sizes_are_an_error(sizes, message: str) -> None:
     with pytest.raises(InputError, match=message):
         specialise(_module(), sizes)
 
 
-def test_an_import_takes_dimensions_beside_inputs() -> None:
+def test_from_onnx_takes_sizes_of_dimensions_and_inputs() -> None:
     model = models.minilm(layers=1, hidden=24, heads=2)
     made = from_onnx(model, shape={"batch": 2, "sequence": [4, 6]})
     plain = from_onnx(model)
@@ -95,7 +95,7 @@ def test_an_import_takes_dimensions_beside_inputs() -> None:
         from_onnx(model, shape={"length": 3})
 
 
-def test_extents_from_the_data_have_names_of_their_own_in_each_graph() -> None:
+def test_data_dependent_extents_have_distinct_names_in_each_graph() -> None:
     module = relay.parse(
         """def @main(%x: Tensor[(n, 3), float32]) {
              let dims (k) = count_nonzero(%x);
@@ -111,7 +111,7 @@ def test_extents_from_the_data_have_names_of_their_own_in_each_graph() -> None:
         assert tvmlite.compile(made)(x) == np.argwhere(x).sum()
 
 
-def test_states_of_loops_take_the_sizes_too() -> None:
+def test_loop_states_are_specialised() -> None:
     module = relay.parse(
         """def @main(%x: Tensor[(n, 3), float32]) {
              %0 = loop (%turn < n, %s: Tensor[(n, 3), float32] = %x) {
@@ -128,7 +128,7 @@ def test_states_of_loops_take_the_sizes_too() -> None:
         np.testing.assert_array_equal(tvmlite.compile(made)(x), x * 2**count)
 
 
-def test_an_output_of_an_extent_from_the_data_has_one_graph() -> None:
+def test_specialising_a_data_dependent_output_extent_is_refused() -> None:
     module = relay.parse(
         """def @main(%x: Tensor[(n, 3), float32]) {
              let dims (k) = count_nonzero(%x);

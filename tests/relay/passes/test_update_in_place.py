@@ -1,4 +1,4 @@
-"""Outputs in the memory of an input: right results, nothing copied, and what cannot be so is refused."""
+"""Outputs in the memory of an input: right results, no copies, and refused cases."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from tvmlite.relay.passes.update_in_place import update_in_place
 
 
 def step(length: int = 8, kind: str = "tensor_scatter", rows: int = 1) -> Module:
-    """A cache ``(1, 2, length, 4)`` with new rows, and the sum of what it then holds."""
+    """Return a cache ``(1, 2, length, 4)`` updated with new rows, and the sum of the result."""
     past = relay.var("past", shape=(1, 2, length, 4))
     new, at = relay.var("new", shape=(1, 2, rows, 4)), relay.var("at", shape=(1,), dtype="int64")
     if kind == "scatter_nd":
@@ -43,7 +43,7 @@ def arrays(length: int = 8) -> list[np.ndarray]:
 
 
 @pytest.mark.parametrize("target", ["native", "c"])
-def test_the_cache_given_is_the_cache_that_comes_back(target: str) -> None:
+def test_the_cache_is_updated_in_place_and_returned(target: str) -> None:
     lib = tvmlite.compile(update_in_place(step(), {"present": "past"}), target)
     cache, new, at = arrays()
     expected = cache.copy()
@@ -57,7 +57,7 @@ def test_the_cache_given_is_the_cache_that_comes_back(target: str) -> None:
         np.testing.assert_allclose(total, expected.sum((0, 1, 2)), rtol=1e-5)
 
 
-def test_scatter_nd_replaces_in_place() -> None:
+def test_scatter_nd_updates_in_place() -> None:
     module = update_in_place(step(kind="scatter_nd"), {"present": "past"})
     cache, (_, new, _) = arrays()[0], arrays()
     expected = cache.copy()
@@ -69,7 +69,7 @@ def test_scatter_nd_replaces_in_place() -> None:
     np.testing.assert_array_equal(cache, expected)
 
 
-def test_meaning_is_kept_and_the_library_says_it(tmp_path: Path) -> None:
+def test_results_are_unchanged_and_the_signature_records_the_update(tmp_path: Path) -> None:
     module, given = step(), arrays()
     made = update_in_place(module, {"present": "past"})
     for a, b in zip(interpret(made, given), interpret(module, given), strict=True):
@@ -84,8 +84,8 @@ def test_meaning_is_kept_and_the_library_says_it(tmp_path: Path) -> None:
     assert loaded(*given)[1] is given[0]
 
 
-def test_time_does_not_depend_on_what_stays() -> None:
-    """A cache of 32 MB is updated in less time than a tenth of copying it takes."""
+def test_updating_in_place_is_much_faster_than_copying() -> None:
+    """Updating a cache of 32 MB takes less than a tenth of the time of copying it."""
     past = relay.var("past", shape=(1, 2, 1 << 20, 4))
     new, at = relay.var("new", shape=(1, 2, 1, 4)), relay.var("at", shape=(1,), dtype="int64")
     present = make("tensor_scatter", past, new, at, axis=2)
@@ -125,7 +125,7 @@ def test_arrays_that_cannot_be_updated_are_refused() -> None:
         lib(cache, cache.reshape(-1)[:8].reshape(1, 2, 1, 4), at)
 
 
-def test_outputs_that_are_no_such_update_are_refused() -> None:
+def test_outputs_that_cannot_be_updated_in_place_are_refused() -> None:
     module = step()
     with pytest.raises(InputError, match="there is no output 'y'; there are total, present"):
         update_in_place(module, {"y": "past"})
@@ -140,7 +140,7 @@ def test_outputs_that_are_no_such_update_are_refused() -> None:
         update_in_place(twice, {"present": "past"})
 
 
-def test_a_mark_without_a_declaration_is_an_error() -> None:
+def test_an_in_place_mark_without_a_declaration_is_an_error() -> None:
     made = update_in_place(step(), {"present": "past"})
     fused = passes.pipeline(3, Target.parse("native")).run(made)
     undeclared = dataclasses.replace(fused, attrs=())

@@ -1,4 +1,4 @@
-"""Operators that are other operators are written out before all else, and mean what they meant."""
+"""Operators with a rule are replaced by other operators before all other passes, with the same results."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def operators_of(module: relay.Module) -> list[str]:
     return [str(one.op) for one in postorder(module.main.body) if isinstance(one, relay.Call)]
 
 
-def test_what_has_a_rule_becomes_what_it_stands_for() -> None:
+def test_an_operator_with_a_rule_is_replaced() -> None:
     x = relay.var("x", shape=("n", 3))
     module = relay.Module.from_expr(relay.add(relay.zeros_like(x), x))
 
@@ -28,14 +28,14 @@ def test_what_has_a_rule_becomes_what_it_stands_for() -> None:
     assert [one.span for one in postorder(after.main.body) if getattr(one, "op", "") == "zeros"] == [span]
 
 
-def test_a_module_without_such_operators_is_the_same_object() -> None:
+def test_a_module_without_such_operators_is_left_unchanged() -> None:
     data, weight = relay.var("x", shape=(1, 3, 8, 8)), relay.var("w", shape=(4, 3, 3, 3))
     module = relay.Module.from_expr(relay.nn.conv2d(data, weight))
 
     assert write_out(module) is module
 
 
-def test_a_convolution_of_another_layout_is_the_plain_one_between_transposes() -> None:
+def test_a_convolution_of_another_layout_is_put_between_transposes() -> None:
     data, weight = relay.var("x", shape=(1, 8, 8, 3)), relay.var("w", shape=(3, 3, 3, 4))
     call = relay.nn.conv2d(data, weight, data_layout="NHWC", kernel_layout="HWIO")
 
@@ -45,14 +45,14 @@ def test_a_convolution_of_another_layout_is_the_plain_one_between_transposes() -
     assert str(relay.type_of(after.main.body)) == str(relay.type_of(call))
 
 
-def test_the_wrong_number_of_axes_is_said_of_the_call() -> None:
+def test_error_about_the_number_of_axes_names_the_call() -> None:
     call = relay.make("nn.max_pool2d", relay.var("x", shape=(1, 8, 3)), layout="NHWC")
 
     with pytest.raises(TypeError, match=r"^nn.max_pool2d: data has 3 axes, expected 4, as its layout has"):
         relay.type_of(call)
 
 
-def test_a_field_of_several_results_is_that_result() -> None:
+def test_a_projection_of_several_results_becomes_that_result() -> None:
     x = relay.var("x", shape=(4, 6))
     moments = relay.make("mean_variance", x, axis=(1,))
     module = relay.Module.from_expr(relay.TupleGetItem(moments, 1))
@@ -66,7 +66,7 @@ def test_a_field_of_several_results_is_that_result() -> None:
 
 @pytest.mark.parametrize("target", ["llvm", "c"])
 @pytest.mark.parametrize("level", [0, 3])
-def test_a_model_of_them_compiles_for_each_target_and_level(target: str, level: int) -> None:
+def test_rewritten_models_compile_for_each_target_and_level(target: str, level: int) -> None:
     x, w = relay.var("x", shape=("n", 6, 5, 3)), relay.var("w", shape=(3, 3, 3, 4))
     made = relay.nn.conv2d(x, w, padding=1, data_layout="NHWC", kernel_layout="HWIO")
     made = relay.nn.max_pool2d(relay.nn.relu(made), (2, 2), (2, 2), layout="NHWC")
@@ -80,11 +80,11 @@ def test_a_model_of_them_compiles_for_each_target_and_level(target: str, level: 
     np.testing.assert_allclose(lib(*values), interpret(module, values), rtol=1e-4, atol=1e-5)
 
 
-def test_nothing_that_has_a_rule_is_left() -> None:
+def test_operators_composed_of_others_have_a_rule() -> None:
     assert {"zeros_like", "nn.batch_flatten", "nn.upsampling", "einsum", "variance"} <= set(RULES)
 
 
-def test_a_reshape_to_a_quotient_is_checked_in_each_run() -> None:
+def test_a_reshape_to_a_quotient_is_checked_at_run_time() -> None:
     x = relay.var("x", shape=("n", 6))
     module = relay.Module.from_expr(relay.reshape(x, (-1, 4)))
 
@@ -96,7 +96,7 @@ def test_a_reshape_to_a_quotient_is_checked_in_each_run() -> None:
         lib(np.zeros((3, 6), np.float32))
 
 
-def test_a_reshape_that_is_known_to_fit_is_the_same_object() -> None:
+def test_a_reshape_known_to_fit_is_left_unchanged() -> None:
     module = relay.Module.from_expr(relay.reshape(relay.var("x", shape=("n", 6)), (-1, 3)))
 
     assert write_out(module) is module

@@ -1,4 +1,4 @@
-"""What is amiss with arguments, weights and data is named; numbers at the ends of float32 are quantized."""
+"""Invalid arguments, weights and data are named; numbers near the limits of float32 are quantized."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def dense(weight: np.ndarray | None = None) -> Module:
         ({"progress": 3}, "progress is a int, expected a function"),
     ],
 )
-def test_arguments_of_other_kinds_are_named(options: dict[str, Any], message: str) -> None:
+def test_invalid_arguments_are_named(options: dict[str, Any], message: str) -> None:
     with pytest.raises(InputError, match=message):
         quantize(dense(), ROWS, **{"measure": False, **options})
 
@@ -60,12 +60,12 @@ def test_arguments_of_other_kinds_are_named(options: dict[str, Any], message: st
         ({"records": "no/such/folder.jsonl"}, "records: there is no folder no/such"),
     ],
 )
-def test_what_is_timed_wrongly_is_named(options: dict[str, Any], message: str) -> None:
+def test_invalid_options_for_measuring_are_named(options: dict[str, Any], message: str) -> None:
     with pytest.raises(InputError, match=message):
         quantize(dense(), ROWS, **options)
 
 
-def test_lines_that_are_no_records_are_reported(tmp_path: Path) -> None:
+def test_invalid_lines_of_records_are_reported(tmp_path: Path) -> None:
     path = tmp_path / "records.jsonl"
     path.write_text("garbage\n")
 
@@ -73,14 +73,14 @@ def test_lines_that_are_no_records_are_reported(tmp_path: Path) -> None:
         quantize(dense(), ROWS, records=path)
 
 
-def test_a_module_without_main_is_named() -> None:
+def test_error_for_a_module_without_main() -> None:
     with pytest.raises(InputError, match="the module has no function main"):
         quantize(Module({"other": dense().main}), ROWS)
 
 
 @pytest.mark.parametrize("mode", ["static", "dynamic", "bfloat16"])
 @pytest.mark.parametrize("value", [np.nan, np.inf])
-def test_weights_that_are_not_finite_name_their_layer(mode: str, value: float) -> None:
+def test_error_for_non_finite_weights_names_their_layer(mode: str, value: float) -> None:
     weight = np.ones((5, 8))
     weight[2, 3] = value
 
@@ -89,8 +89,8 @@ def test_weights_that_are_not_finite_name_their_layer(mode: str, value: float) -
 
 
 @pytest.mark.parametrize("size", [0.0, 1e-44, 1e-38, 1e37])
-def test_weights_of_any_size_have_usable_scales(size: float) -> None:
-    """Those of subnormal scales are 0: processors may take such scales for 0."""
+def test_weights_of_any_magnitude_have_usable_scales(size: float) -> None:
+    """Weights with subnormal scales become 0, as processors may flush such scales to 0."""
     weight = np.random.default_rng(0).standard_normal((5, 8)) * size
     made = quantize(dense(weight), ROWS, measure=False)
     found = tvmlite.compile(made.module)(ROWS[0])
@@ -101,7 +101,7 @@ def test_weights_of_any_size_have_usable_scales(size: float) -> None:
 
 
 @pytest.mark.parametrize("size", [1e-42, 1e-20, 1e20])
-def test_data_of_any_size_have_usable_ranges(size: float) -> None:
+def test_data_of_any_magnitude_have_usable_ranges(size: float) -> None:
     data = [(one * np.float64(size)).astype(np.float32) for one in ROWS]
     made = quantize(dense(), data, measure=False)
     found = tvmlite.compile(made.module)(data[0])
@@ -110,7 +110,7 @@ def test_data_of_any_size_have_usable_ranges(size: float) -> None:
     np.testing.assert_allclose(found, exact, atol=max(0.02 * np.abs(exact).max(), 1e-36))
 
 
-def test_the_largest_floats_have_histograms() -> None:
+def test_histograms_of_the_largest_floats_are_finite() -> None:
     data = [np.clip(one, -3, 3) * np.float32(1.1e38) for one in ROWS]
     made = quantize(dense(), data, measure=False)
 
@@ -120,7 +120,7 @@ def test_the_largest_floats_have_histograms() -> None:
     assert -3.4e38 < row.low < -1e38 < 1e38 < row.high < 3.4e38
 
 
-def test_what_float16_does_not_hold_stays_in_float() -> None:
+def test_layers_that_overflow_float16_stay_in_float() -> None:
     made = quantize(dense(), [one * np.float32(1e6) for one in ROWS], mode="float16", measure=False)
 
     (row,) = made.report.layers
@@ -128,7 +128,7 @@ def test_what_float16_does_not_hold_stays_in_float() -> None:
     assert made.compile_options == {}
 
 
-def test_errors_of_a_metric_are_the_users_own() -> None:
+def test_errors_raised_by_a_metric_are_passed_on() -> None:
     def metric(run: Any) -> float:
         raise LookupError("no labels")
 
@@ -136,7 +136,7 @@ def test_errors_of_a_metric_are_the_users_own() -> None:
         quantize(residual(), images(), metric=metric, max_drop=0.1, compile=interpreted)
 
 
-def test_weights_alone_are_rounded_once() -> None:
+def test_weight_only_layers_are_not_quantized_again() -> None:
     once = quantize(dense(), mode="weight_only")
 
     with pytest.raises(InputError, match="the module has no layer that can be quantized"):
@@ -144,15 +144,15 @@ def test_weights_alone_are_rounded_once() -> None:
 
 
 @pytest.mark.parametrize("group", [6, 8, 32])
-def test_groups_that_do_not_divide_a_row_end_in_a_shorter_one(group: int) -> None:
+def test_the_last_group_of_a_row_may_be_shorter(group: int) -> None:
     made = quantize(dense(), mode="weight_only", group=group)
     found, exact = (tvmlite.compile(one)(ROWS[0]) for one in (made.module, dense()))
 
     assert 0 < np.abs(found - exact).max() < 0.2 * np.abs(exact).max()
 
 
-def test_scales_of_channels_are_no_layers() -> None:
-    """Rounding before them would be in steps of the largest channel."""
+def test_multiplications_by_channel_scales_are_not_layers() -> None:
+    """Rounding before the multiplication would use the step of the largest channel."""
     x = var("x", (1, 3, 16, 16))
     first = relu(conv(x, weights(8, 3, 3, 3)))
     scaled = make("multiply", first, constant(np.logspace(-2, 2, 8).reshape(8, 1, 1), "float32"))

@@ -1,4 +1,4 @@
-"""Calibration data: what it may be in, and the text of each error."""
+"""Calibration data: accepted forms and the text of each error."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def rows(count: int, *shape: int) -> np.ndarray:
     return np.random.default_rng(0).standard_normal((count, *shape)).astype(np.float32)
 
 
-def test_an_array_is_cut_into_runs_of_the_inputs_rows() -> None:
+def test_an_array_is_split_into_runs_by_the_rows_of_the_input() -> None:
     data = rows(12, 4)
 
     runs = calibration_runs(one_input(2, 4), data)
@@ -38,15 +38,15 @@ def test_an_array_is_cut_into_runs_of_the_inputs_rows() -> None:
     np.testing.assert_array_equal(np.concatenate([one["x"] for one in runs]), data)
 
 
-def test_an_open_number_of_rows_is_cut_into_batches() -> None:
+def test_an_open_number_of_rows_is_split_into_batches() -> None:
     assert [len(one["x"]) for one in calibration_runs(one_input("n", 4), rows(40, 4))] == [16, 16, 8]
 
 
-def test_one_axis_more_is_that_of_runs() -> None:
+def test_an_extra_first_axis_is_the_axis_of_runs() -> None:
     assert [one["x"].shape for one in calibration_runs(one_input(1, 4), rows(9, 1, 4))] == [(1, 4)] * 9
 
 
-def test_data_is_read_from_an_npz_and_from_a_folder(tmp_path: Path) -> None:
+def test_data_are_read_from_an_npz_file_and_from_a_folder(tmp_path: Path) -> None:
     data = rows(8, 1, 4)
     np.savez(tmp_path / "all.npz", x=data)
     (tmp_path / "folder").mkdir()
@@ -60,7 +60,7 @@ def test_data_is_read_from_an_npz_and_from_a_folder(tmp_path: Path) -> None:
         np.testing.assert_array_equal([one["x"] for one in found], data)
 
 
-def test_data_may_be_an_iterator_of_mappings_or_of_arrays_in_order() -> None:
+def test_data_may_be_an_iterator_of_mappings_or_of_ordered_arrays() -> None:
     a, b = rows(8, 4), rows(8, 4) + 1
     by_name = calibration_runs(two_inputs(), ({"b": b[k : k + 1], "a": a[k : k + 1]} for k in range(8)))
     in_order = calibration_runs(two_inputs(), [(a[k : k + 1], b[k : k + 1]) for k in range(8)])
@@ -92,12 +92,12 @@ BAD = np.full((1, 4), np.nan, np.float32)
         ("/nowhere/at/all", "quantize: there is no file or folder /nowhere/at/all"),
     ],
 )
-def test_bad_data_is_named(data: Any, message: str) -> None:
+def test_invalid_data_are_named(data: Any, message: str) -> None:
     with pytest.raises(InputError, match=message):
         calibration_runs(one_input("n", 4), data)
 
 
-def test_a_file_that_is_no_npz_and_an_empty_folder_are_named(tmp_path: Path) -> None:
+def test_an_invalid_npz_file_and_an_empty_folder_are_named(tmp_path: Path) -> None:
     (tmp_path / "x.npz").write_text("text")
 
     with pytest.raises(InputError, match=r"x\.npz is no \.npz of plain arrays"):
@@ -107,5 +107,5 @@ def test_a_file_that_is_no_npz_and_an_empty_folder_are_named(tmp_path: Path) -> 
         calibration_runs(one_input("n", 4), tmp_path)
 
 
-def test_fewer_examples_are_taken_on_request() -> None:
+def test_fewer_examples_are_accepted_on_request() -> None:
     assert len(calibration_runs(one_input(1, 4), images(2, (1, 4)), least=2)) == 2

@@ -1,4 +1,4 @@
-"""Operands of 16 bits: noise, layers kept in float32, how the result is compiled, and each error."""
+"""Quantization to 16 bits: noise, layers kept in float32, compilation of the result, and errors."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ DATA = [{"x": np.random.default_rng(k).standard_normal((4, 16)).astype(np.float3
 
 
 def chain() -> Module:
-    """Two dense layers of other types, and one that is as the second."""
+    """Return two dense layers of different shapes, and a third with the shapes of the second."""
     x = var("x", (4, 16))
     y = relu(make("nn.dense", x, weights(32, 16)))
     for seed in (1, 2):
@@ -26,13 +26,13 @@ def chain() -> Module:
 
 
 def rounded(values: np.ndarray, bits: int) -> np.ndarray:
-    """float32 ``values`` rounded to ``bits`` bits of fraction, to even."""
+    """Return float32 ``values`` rounded to ``bits`` fraction bits, ties to even."""
     mantissa, exponent = np.frexp(values.astype(np.float64))
     return np.ldexp(np.rint(mantissa * 2 ** (bits + 1)) / 2 ** (bits + 1), exponent)
 
 
 @pytest.mark.parametrize(("dtype", "bits"), [("bfloat16", 7), ("float16", 10)])
-def test_the_noise_of_a_layer_is_that_of_its_rounded_operands(dtype: str, bits: int) -> None:
+def test_noise_of_a_layer_comes_from_its_rounded_operands(dtype: str, bits: int) -> None:
     made = tvmlite.quantize(chain(), DATA, mode=dtype, measure=False)
     weight = weights(32, 16).data
     signal = noise = 0.0
@@ -48,7 +48,7 @@ def test_the_noise_of_a_layer_is_that_of_its_rounded_operands(dtype: str, bits: 
     assert f"3 of 3 layers in {dtype}" in str(made.report)
 
 
-def test_the_result_is_compiled_with_its_options() -> None:
+def test_the_result_compiles_with_the_returned_options() -> None:
     made = tvmlite.quantize(chain(), DATA, mode="bfloat16", measure=False)
     lib = tvmlite.compile(made.module, **made.compile_options)
 
@@ -58,7 +58,7 @@ def test_the_result_is_compiled_with_its_options() -> None:
     np.testing.assert_array_equal(lib(x), plain(x))
 
 
-def test_a_layer_that_is_kept_keeps_its_equals() -> None:
+def test_keeping_a_layer_in_float_keeps_equal_layers() -> None:
     made = tvmlite.quantize(chain(), DATA, mode="bfloat16", measure=False, keep_float=["dense_3"])
 
     reasons = [(row.precision, row.reason) for row in made.report.layers]
@@ -72,7 +72,7 @@ def test_a_layer_that_is_kept_keeps_its_equals() -> None:
     assert taken == {"bfloat16": 1, "float32": 2}
 
 
-def test_layers_below_the_floor_stay_in_float() -> None:
+def test_layers_below_min_snr_stay_in_float() -> None:
     noise = [row.snr for row in tvmlite.quantize(chain(), DATA, mode="bfloat16", measure=False).report.layers]
     floor = max(noise) + 1  # type: ignore[type-var, operator]
     made = tvmlite.quantize(chain(), DATA, mode="bfloat16", measure=False, min_snr=floor)
@@ -82,7 +82,7 @@ def test_layers_below_the_floor_stay_in_float() -> None:
     assert f"the floor is {floor:g}" in made.report.layers[0].reason
 
 
-def test_no_data_are_needed() -> None:
+def test_data_are_optional() -> None:
     made = tvmlite.quantize(chain(), mode="float16", measure=False)
 
     assert [row.snr for row in made.report.layers] == [None] * 3
@@ -105,12 +105,12 @@ def test_no_data_are_needed() -> None:
         ({"bits": 4}, "bits is 4, expected 8"),
     ],
 )
-def test_bad_options_are_named(options: dict[str, Any], message: str) -> None:
+def test_invalid_options_are_named(options: dict[str, Any], message: str) -> None:
     with pytest.raises(InputError, match=message):
         tvmlite.quantize(chain(), DATA, mode="bfloat16", **options)
 
 
-def test_a_floor_needs_data() -> None:
+def test_min_snr_needs_data() -> None:
     with pytest.raises(InputError, match="data is None, which min_snr needs"):
         tvmlite.quantize(chain(), mode="bfloat16", min_snr=50)
 

@@ -1,4 +1,4 @@
-"""Quantization as a whole: its modes, what stays in float32, its report, and the text of each error."""
+"""Quantization as a whole: modes, layers kept in float32, the report, and the text of each error."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ DATA = images()
 
 
 def snr(module: Module, other: Module) -> float:
-    """Of the outputs of ``other`` beside those of ``module``, in dB, by the interpreter."""
+    """Return the signal-to-noise ratio of the outputs of ``other`` against ``module`` in dB, interpreted."""
     pairs = [(interpreted(module)(one)[0], interpreted(other)(one)[0]) for one in DATA[:4]]
     signal, noise = (sum(np.sum(np.square(v)) for v in part) for part in (
         [a for a, _ in pairs], [a - b for a, b in pairs]))  # fmt: skip
@@ -45,7 +45,7 @@ def test_a_quantized_module_is_near_the_float_one(calibration: str) -> None:
     assert made.report.bytes_after < made.report.bytes_before / 2
 
 
-def test_the_same_data_gives_the_same_module() -> None:
+def test_the_same_data_give_the_same_module() -> None:
     module = residual()
     one, other = (quantize(module, DATA, compile=interpreted).module for _ in range(2))
 
@@ -53,7 +53,7 @@ def test_the_same_data_gives_the_same_module() -> None:
     assert alike(one.main, other.main)
 
 
-def test_a_quantized_module_is_compiled_and_read_back_from_text() -> None:
+def test_a_quantized_module_is_compiled_after_parsing_its_text() -> None:
     made = relay.quantize(residual(), DATA, measure=False)
     again = relay.parse(made.module.astext())
 
@@ -62,7 +62,7 @@ def test_a_quantized_module_is_compiled_and_read_back_from_text() -> None:
     assert np.abs(found - expected).max() <= np.abs(expected).max() * 0.02
 
 
-def test_batch_norms_are_part_of_weights_before_those_are_rounded() -> None:
+def test_batch_norm_is_folded_into_weights_before_quantization() -> None:
     x, ones = var("x", (1, 3, 16, 16)), constant(np.ones(4), "float32")
     norm = make("nn.batch_norm", conv(x, weights(4, 3, 3, 3)), ones, ones, ones, ones)
     made = quantize(module_of(relay.TupleGetItem(norm, 0), x), DATA, compile=interpreted)
@@ -79,7 +79,7 @@ def test_dynamic_quantization_needs_no_data() -> None:
     assert {row.op for row in made.report.layers} == {"nn.conv2d"}
 
 
-def test_layers_below_the_floor_stay_in_float() -> None:
+def test_layers_below_min_snr_stay_in_float() -> None:
     module = residual()
     noise = {row.name: row.snr for row in quantize(module, DATA, compile=interpreted).report.layers}
     floor = sorted(noise.values())[1]  # type: ignore[type-var]
@@ -90,7 +90,7 @@ def test_layers_below_the_floor_stay_in_float() -> None:
     assert kept.reason == f"{kept.snr:.1f} dB, the floor is {floor:g}"
 
 
-def test_layers_stay_in_float_until_the_metric_falls_by_less() -> None:
+def test_layers_stay_in_float_until_the_metric_drop_is_small_enough() -> None:
     module = residual()
     loose = quantize(module, DATA, metric="cosine", max_drop=1, compile=interpreted).report
     drop = (loose.metric_before - loose.metric_after) * 0.7  # type: ignore[operator]
@@ -105,7 +105,7 @@ def test_layers_stay_in_float_until_the_metric_falls_by_less() -> None:
     assert report.output_snr > loose.output_snr  # type: ignore[operator]
 
 
-def test_a_metric_is_a_function_of_what_runs_the_model() -> None:
+def test_a_metric_is_called_with_a_function_that_runs_the_model() -> None:
     calls = []
 
     def metric(run: Any) -> float:
@@ -118,7 +118,7 @@ def test_a_metric_is_a_function_of_what_runs_the_model() -> None:
     assert all(row.precision == "int8" for row in made.report.layers)
 
 
-def test_layers_may_be_kept_by_name_or_operator() -> None:
+def test_layers_are_kept_in_float_by_name_or_operator() -> None:
     made = quantize(residual(), DATA, keep_float=["conv2d_5"], operators=["nn.conv2d"], compile=interpreted)
 
     assert [(row.name, row.precision) for row in made.report.layers] == [
@@ -126,7 +126,7 @@ def test_layers_may_be_kept_by_name_or_operator() -> None:
     ]  # fmt: skip
 
 
-def test_bias_correction_takes_the_mean_error_away() -> None:
+def test_bias_correction_halves_the_mean_error() -> None:
     module = residual()
 
     def mean_error(**options: Any) -> float:
@@ -138,7 +138,7 @@ def test_bias_correction_takes_the_mean_error_away() -> None:
 
 
 def depthwise() -> Module:
-    """Convolutions of which one is depthwise, with weights of very different sizes."""
+    """Return convolutions, one of them depthwise, whose weights have very different magnitudes."""
     x = var("x", (1, 3, 16, 16))
     sizes = np.logspace(-2, 2, 8).reshape(-1, 1, 1, 1)
     shapes = (8, 3, 1, 1), (8, 1, 3, 3)
@@ -149,7 +149,7 @@ def depthwise() -> Module:
     return module_of(conv(z, last), x)
 
 
-def test_equalized_layers_compute_the_same_and_lose_less() -> None:
+def test_equalized_layers_give_the_same_results_and_less_noise() -> None:
     module = depthwise()
     equal = equalize_layers(module)
 
@@ -160,7 +160,7 @@ def test_equalized_layers_compute_the_same_and_lose_less() -> None:
     assert better.report.output_snr > plain.report.output_snr + 10  # type: ignore[operator]
 
 
-def test_layers_that_others_read_are_not_equalized() -> None:
+def test_layers_with_other_readers_are_not_equalized() -> None:
     x = var("x", (1, 3, 16, 16))
     y = conv(x, weights(3, 3, 1, 1))
     module = module_of(make("add", conv(y, weights(3, 3, 1, 1)), y), x)
@@ -169,7 +169,7 @@ def test_layers_that_others_read_are_not_equalized() -> None:
 
 
 def transformer() -> Module:
-    """A layer norm with outliers in one channel, read by two dense layers."""
+    """Return a layer norm with outliers in one channel, read by two dense layers."""
     x, gamma = var("x", (4, 8)), np.ones(8, np.float32)
     gamma[3] = 60.0
     norm = make("nn.layer_norm", x, constant(gamma), constant(np.zeros(8), "float32"))
@@ -178,20 +178,20 @@ def transformer() -> Module:
     )
 
 
-def test_smoothed_outliers_compute_the_same_and_lose_less() -> None:
+def test_smoothed_outliers_give_the_same_results_and_less_noise() -> None:
     module, data = transformer(), images(8, (4, 8))
     smooth = smooth_outliers(module, data, 0.5, interpreted, silent)
 
     exact, other = (np.asarray(interpreted(one)(data[0])[0]) for one in (module, smooth))
     np.testing.assert_allclose(other, exact, rtol=1e-3, atol=1e-3)
     operators = [one.op for one in postorder(smooth.main.body) if isinstance(one, Call)]
-    assert "multiply" not in operators  # the layer norm has the scale
+    assert "multiply" not in operators  # the layer norm takes the scale
     plain, better = (quantize(module, data, smooth=part, compile=interpreted) for part in (None, 0.5))
     noise = [min(row.snr or 0.0 for row in one.report.layers) for one in (plain, better)]
     assert noise[1] > noise[0] + 3
 
 
-def test_a_report_is_a_table_json_and_a_page() -> None:
+def test_a_report_is_printed_as_a_table_json_and_a_page() -> None:
     made = quantize(residual(), DATA, keep_float=["conv2d_5"], compile=interpreted)
     report = made.report.with_latency(2e-3, 1e-3)
     assert "float32 time" not in str(report)
@@ -230,7 +230,7 @@ def test_a_report_is_a_table_json_and_a_page() -> None:
         ({"operators": []}, "the module has no layer that can be quantized"),
     ],
 )
-def test_bad_options_are_named(options: dict[str, Any], message: str) -> None:
+def test_invalid_options_are_named(options: dict[str, Any], message: str) -> None:
     with pytest.raises(InputError, match=message):
         quantize(residual(), DATA, compile=interpreted, **options)
 
@@ -254,12 +254,12 @@ def test_a_module_without_products_has_nothing_to_quantize() -> None:
         quantize(module_of(make("nn.relu", x), x), DATA)
 
 
-def test_what_is_no_module_is_named() -> None:
+def test_error_names_the_type_of_an_argument_that_is_not_a_module() -> None:
     with pytest.raises(InputError, match="module is a str, expected a relay module or function"):
         quantize("model.onnx", DATA)  # type: ignore[arg-type]
 
 
-def test_nan_inside_the_model_is_named() -> None:
+def test_error_names_the_tensor_with_nan() -> None:
     x = var("x", (1, 3, 16, 16))
     root = make("sqrt", x)
 
@@ -267,7 +267,7 @@ def test_nan_inside_the_model_is_named() -> None:
         quantize(module_of(conv(root, weights(2, 3, 1, 1)), x), DATA, compile=interpreted)
 
 
-def test_weights_are_constants_of_bytes() -> None:
+def test_quantized_weights_are_int8_constants() -> None:
     made = quantize(residual(), DATA, compile=interpreted).module
     found = [one for one in postorder(made.main.body) if isinstance(one, Constant) and one.size > 8]
 

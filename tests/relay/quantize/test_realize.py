@@ -1,4 +1,4 @@
-"""Marks become quantized tensors: their text, scales, zero points, and errors within a step."""
+"""Marks become quantized tensors: operators, scales, zero points, and errors within a step."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tvmlite.relay.quantize.annotate import MARK, quantize_annotate
 from tvmlite.relay.quantize.realize import quantize_realize, scale_and_zero, weight_scales
 
 
-def test_a_mark_becomes_steps_of_its_range() -> None:
+def test_a_mark_becomes_quantize_and_dequantize_with_its_range() -> None:
     x = var("x", (4,))
     before = module_of(make(MARK, x, low=-1.0, high=4.0), x)
     scale, zero = constant(np.float32(5 / 255), "float32"), constant(51, "uint8")
@@ -27,7 +27,7 @@ def test_a_mark_becomes_steps_of_its_range() -> None:
     assert alike(after, module_of(make("qnn.dequantize", steps, scale, zero), x))
 
 
-def test_a_constant_becomes_bytes_with_a_scale_for_each_channel() -> None:
+def test_a_marked_constant_becomes_int8_with_a_scale_per_channel() -> None:
     x, w = var("x", (1, 2)), constant([[1.0, -0.5], [0.0, 254.0], [0.0, 0.0]], "float32")
     marked = make(MARK, w, dtype="int8", channel_axis=0)
 
@@ -42,7 +42,7 @@ def test_a_constant_becomes_bytes_with_a_scale_for_each_channel() -> None:
     assert not zeros.any()
 
 
-def test_what_two_layers_read_in_one_range_is_quantized_once() -> None:
+def test_a_tensor_read_twice_with_one_range_is_quantized_once() -> None:
     x = var("x", (2, 4))
     a, b = (make(MARK, x, layer=name, tensor="x", low=0.0, high=1.0) for name in "ab")
 
@@ -51,7 +51,7 @@ def test_what_two_layers_read_in_one_range_is_quantized_once() -> None:
     assert sum(isinstance(one, Call) and one.op == "qnn.quantize" for one in postorder(after.main.body)) == 1
 
 
-def test_a_module_without_marks_is_the_same() -> None:
+def test_a_module_without_marks_is_left_unchanged() -> None:
     module = residual()
 
     assert quantize_realize(module) is module
@@ -62,7 +62,7 @@ def test_a_module_without_marks_is_the_same() -> None:
     [(0.0, 6.0, "uint8", 0), (2.0, 6.0, "uint8", 0), (-6.0, -2.0, "uint8", 255), (0.0, 0.0, "uint8", 0),
      (-3.0, 1.0, "int8", 0)],
 )  # fmt: skip
-def test_zero_is_exact_and_the_ends_are_within_a_step(low: float, high: float, dtype: str, zero: int) -> None:
+def test_zero_is_exact_and_ends_are_within_a_step(low: float, high: float, dtype: str, zero: int) -> None:
     scale, found = scale_and_zero(low, high, dtype)
 
     assert found == zero
@@ -71,14 +71,14 @@ def test_zero_is_exact_and_the_ends_are_within_a_step(low: float, high: float, d
     assert (most - found) * scale >= max(high, 0.0) - scale
 
 
-def test_scales_of_all_channels_are_one_without_an_axis() -> None:
+def test_without_an_axis_all_channels_share_one_scale() -> None:
     values = np.array([[1.0, -2.0], [0.5, 0.0]], np.float32)
 
     assert weight_scales(values, None).shape == ()
     assert weight_scales(values, 1) == pytest.approx(np.array([1.0, 2.0]) / 127)
 
 
-def test_a_mark_without_a_range_has_the_range_of_each_run() -> None:
+def test_a_mark_without_a_range_uses_the_range_of_each_run() -> None:
     x = var("x", ("n",))
     module = quantize_realize(module_of(make(MARK, x), x))
     rng = np.random.default_rng(0)
@@ -91,7 +91,7 @@ def test_a_mark_without_a_range_has_the_range_of_each_run() -> None:
         assert np.abs(np.asarray(found) - data).max() <= step * 0.51
 
 
-def test_weights_are_within_half_a_step() -> None:
+def test_quantized_weights_are_within_half_a_step() -> None:
     marked = quantize_annotate(residual())
     before = [
         (one.args[0].data, one["channel_axis"])
@@ -103,7 +103,7 @@ def test_weights_are_within_half_a_step() -> None:
         assert np.abs(np.rint(values / scales) * scales - values).max() <= scales.max() * 0.501
 
 
-def test_a_realized_module_compiles_to_what_the_interpreter_computes() -> None:
+def test_a_realized_module_compiles_to_the_interpreters_result() -> None:
     import tvmlite
     from tvmlite.relay.quantize.calibrate import quantize_calibrate
 

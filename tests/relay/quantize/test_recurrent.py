@@ -1,4 +1,4 @@
-"""LSTMs in 8 bits, beside those that onnxruntime quantizes dynamically."""
+"""LSTMs in 8 bits, against onnxruntime's dynamic quantization."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ STEPS = 40
 
 
 def lstm(path: Path, size: int, directions: int = 1) -> Path:
-    """An LSTM over inputs of ``size + 3`` numbers, in a file."""
+    """Write an LSTM with ``size + 3`` inputs to a file."""
     rng = np.random.default_rng(size)
     shapes = {"w": (directions, 4 * size, size + 3), "r": (directions, 4 * size, size)}
     shapes["b"] = (directions, 8 * size)
@@ -47,9 +47,7 @@ def operators(module: Module) -> set[object]:
 
 
 @pytest.mark.parametrize(("size", "directions"), [(32, 1), (21, 1), (20, 2)])
-def test_a_dynamically_quantized_lstm_is_that_of_onnxruntime(
-    tmp_path: Path, size: int, directions: int
-) -> None:
+def test_a_dynamically_quantized_lstm_equals_onnxruntimes(tmp_path: Path, size: int, directions: int) -> None:
     path, x = lstm(tmp_path / "lstm.onnx", size, directions), inputs(size)
     exact = relay.frontend.from_onnx(path)
     made = tvmlite.quantize(exact, mode="dynamic", measure=False)
@@ -63,7 +61,7 @@ def test_a_dynamically_quantized_lstm_is_that_of_onnxruntime(
     assert {row.op for row in made.report.layers} == {"nn.dense", "nn.lstm_scan"}
 
 
-def test_one_scale_for_all_weights_loses_more(tmp_path: Path) -> None:
+def test_one_scale_for_all_weights_gives_more_noise(tmp_path: Path) -> None:
     exact, x = relay.frontend.from_onnx(lstm(tmp_path / "lstm.onnx", 24)), inputs(24)
     wanted = tvmlite.compile(exact)(x)
 
@@ -75,17 +73,17 @@ def test_one_scale_for_all_weights_loses_more(tmp_path: Path) -> None:
     assert 0 < error() < error(per_channel=False) < 1e-4
 
 
-def test_the_noise_of_the_states_is_reported(tmp_path: Path) -> None:
+def test_the_noise_of_a_quantized_lstm_is_reported(tmp_path: Path) -> None:
     exact = relay.frontend.from_onnx(lstm(tmp_path / "lstm.onnx", 24))
     data = [np.random.default_rng(k).standard_normal((STEPS, 1, 27)).astype(np.float32) for k in range(2)]
     made = tvmlite.quantize(exact, data, mode="dynamic", measure=False, operators=["nn.lstm_scan"])
 
     (row,) = made.report.layers
-    assert row.weights == 4 * 24 * 32  # units in whole blocks
+    assert row.weights == 4 * 24 * 32  # units padded to whole blocks
     assert row.snr == pytest.approx(made.report.output_snr, abs=0.5)
 
 
-def test_other_modes_and_names_leave_the_recurrence_in_float(tmp_path: Path) -> None:
+def test_static_mode_and_keep_float_leave_the_lstm_in_float(tmp_path: Path) -> None:
     exact = relay.frontend.from_onnx(lstm(tmp_path / "lstm.onnx", 24))
     data = [np.random.default_rng(k).standard_normal((STEPS, 1, 27)).astype(np.float32) for k in range(2)]
     static = tvmlite.quantize(exact, data, measure=False)

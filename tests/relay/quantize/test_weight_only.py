@@ -1,4 +1,4 @@
-"""Weights of few bits by plain rules: errors of at most half a step, tails, what is refused, what stays."""
+"""Weight-only quantization: errors of at most half a step, tails, refused and unchanged cases."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def normal(*shape: int, seed: int = 0) -> np.ndarray:
 
 
 def held(module: Module, depth: int) -> np.ndarray:
-    """The weight that a layer multiplies with."""
+    """Return the dequantized weight of a layer."""
     return np.asarray(interpret(module, [np.eye(depth, dtype="float32")])).T
 
 
@@ -40,7 +40,7 @@ def scales_of(module: Module) -> np.ndarray:
 @pytest.mark.parametrize("symmetric", [True, False])
 @pytest.mark.parametrize("bits", [4, 8])
 @pytest.mark.parametrize(("count", "depth", "group"), [(5, 64, 32), (7, 75, 32), (3, 10, 16), (1500, 40, 8)])
-def test_elements_are_off_by_half_a_step_or_one(
+def test_elements_are_within_one_step_and_most_within_half(
     count: int, depth: int, group: int, bits: int, symmetric: bool
 ) -> None:
     weight = normal(count, depth)
@@ -54,7 +54,7 @@ def test_elements_are_off_by_half_a_step_or_one(
     assert (np.abs(held(made, depth) - weight) <= steps * 0.51).mean() > 0.95
 
 
-def test_the_compiled_layer_is_that_of_its_rounded_weight() -> None:
+def test_the_compiled_layer_multiplies_by_its_rounded_weight() -> None:
     module = weight_only(dense(normal(100, 75)), 4, 32)
     data = normal(6, 75, seed=1)
 
@@ -62,7 +62,7 @@ def test_the_compiled_layer_is_that_of_its_rounded_weight() -> None:
 
 
 @pytest.mark.parametrize("transposed", [True, False])
-def test_products_of_matrices_are_layers_too(transposed: bool) -> None:
+def test_matrix_products_are_quantized_too(transposed: bool) -> None:
     weight = normal(6, 32)
     x = relay.var("x", shape=(2, 32))
     matrix = constant(weight if transposed else np.ascontiguousarray(weight.T))
@@ -75,7 +75,7 @@ def test_products_of_matrices_are_layers_too(transposed: bool) -> None:
     assert "nn.matmul" not in str(made)
 
 
-def test_a_weight_of_two_layers_is_held_once() -> None:
+def test_a_weight_shared_by_two_layers_is_stored_once() -> None:
     x, weight = relay.var("x", shape=(2, 32)), constant(normal(32, 32))
     module = weight_only(Function([x], relay.nn.dense(relay.nn.dense(x, weight), weight)))
 
@@ -85,12 +85,12 @@ def test_a_weight_of_two_layers_is_held_once() -> None:
     assert outer.args[1:] == outer.args[0].args[1:]
 
 
-def test_zeros_stay_zeros_and_large_scales_floats() -> None:
+def test_zeros_stay_zero_and_large_scales_are_float32() -> None:
     assert not held(weight_only(dense(np.zeros((3, 32), "float32"))), 32).any()
     assert scales_of(weight_only(dense(normal(3, 32) * 1e7))).dtype == np.float32
 
 
-def test_what_has_no_weight_of_floats_stays_the_same_object() -> None:
+def test_layers_without_a_large_constant_weight_are_left_unchanged() -> None:
     x, y = relay.var("x", shape=(2, 32)), relay.var("y", shape=(4, 32))
     module = Module({"main": Function((x, y), relay.nn.dense(x, y))})
 
@@ -99,7 +99,7 @@ def test_what_has_no_weight_of_floats_stays_the_same_object() -> None:
     assert weight_only(small, least=129) is small
 
 
-def test_wrong_options_and_weights_are_refused() -> None:
+def test_invalid_options_and_weights_are_refused() -> None:
     module = dense(normal(4, 32))
     with pytest.raises(InputError, match="bits is 3, expected 4 or 8"):
         weight_only(module, 3)
@@ -113,7 +113,7 @@ def test_wrong_options_and_weights_are_refused() -> None:
         weight_only(dense(weight))
 
 
-def test_quantize_has_a_mode_for_weights_alone() -> None:
+def test_quantize_supports_weight_only_mode() -> None:
     x = relay.var("x", shape=(2, 64))
     weight = np.random.default_rng(0).standard_normal((48, 64)).astype("float32")
     module = relay.Module.from_expr(relay.Function((x,), relay.nn.dense(x, relay.const(weight))))
@@ -128,13 +128,13 @@ def test_quantize_has_a_mode_for_weights_alone() -> None:
 
 
 def measured(**options: Any) -> Any:
-    """The report on a product of normal numbers, with what its noise should be by the rounding alone."""
+    """Return the report on a product of normal numbers, whose expected noise follows from the rounding."""
     x = relay.var("x", shape=(16, 256))
     module = relay.Module.from_expr(relay.Function((x,), relay.nn.dense(x, relay.const(normal(64, 256)))))
     return relay.quantize(module, normal(16, 256, seed=1), mode="weight_only", **options).report
 
 
-def test_the_report_says_what_noise_few_bits_make() -> None:
+def test_the_report_has_the_noise_of_weights_and_data() -> None:
     weights, data = measured(bits=8), measured(bits=8, data_bits=8)
 
     (row,) = data.layers
@@ -142,14 +142,14 @@ def test_the_report_says_what_noise_few_bits_make() -> None:
     assert "1 of 1 layers in int8, data int8" in str(data)
     assert data.options["data bits"] == "8"
     assert row.snr == pytest.approx(data.output_snr)
-    # a step of m / 127, m about 2.4 deviations of 32 normal numbers, makes a noise of m / 127 / sqrt(12)
+    # a step of m / 127, with m about 2.4 deviations of 32 normal numbers, makes a noise of m / 127 / sqrt(12)
     for report, operands in ((weights, 1), (data, 2)):
         expected = -20 * np.log10(2.4 / 127 / np.sqrt(12)) - 10 * np.log10(operands)
         assert report.layers[0].snr == pytest.approx(expected, abs=0.5)
     assert measured(bits=4, data_bits=8).output_snr == pytest.approx(measured(bits=4).output_snr, abs=0.2)
 
 
-def test_products_of_few_bits_have_their_data_rounded_too() -> None:
+def test_data_bits_are_added_to_weight_only_layers() -> None:
     floats = dense(normal(4, 64))
 
     made = weight_only(weight_only(floats, 4), 4, data_bits=8)
@@ -162,7 +162,7 @@ def test_products_of_few_bits_have_their_data_rounded_too() -> None:
     assert weight_only(made, 4) is made
 
 
-def test_other_arguments_and_modes_are_refused() -> None:
+def test_invalid_arguments_and_other_modes_are_refused() -> None:
     x = relay.var("x", shape=(2, 64))
     module = relay.Module.from_expr(relay.Function((x,), relay.nn.relu(x)))
     with pytest.raises(

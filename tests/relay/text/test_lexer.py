@@ -12,7 +12,7 @@ def kinds(text: str) -> list[tuple[str, str]]:
     return found
 
 
-def test_text_is_cut_into_tokens() -> None:
+def test_text_is_split_into_tokens() -> None:
     assert kinds('def @main(%x: Tensor[(1,), f]) /* a\ncomment */ -> %0.1 "s\\"" 1.5e-3f64 nn.relu //') == [
         ("name", "def"), ("global", "@main"), ("sign", "("), ("local", "%x"), ("sign", ":"),
         ("name", "Tensor"), ("sign", "["), ("sign", "("), ("number", "1"), ("sign", ","), ("sign", ")"),
@@ -23,16 +23,16 @@ def test_text_is_cut_into_tokens() -> None:
 
 
 @pytest.mark.parametrize("word", ["inf", "nan", "inff", "nanf64", "infbf16", "2i64", "1f", "3", "0.5"])
-def test_numbers_are_numbers(word: str) -> None:
+def test_numbers_are_lexed_as_numbers(word: str) -> None:
     assert kinds(word) == [("number", word)]
 
 
 @pytest.mark.parametrize("word", ["info", "nano", "infinity", "f", "_1"])
-def test_names_are_names(word: str) -> None:
+def test_names_similar_to_numbers_are_lexed_as_names(word: str) -> None:
     assert kinds(word) == [("name", word)]
 
 
-def test_errors_point_at_the_place() -> None:
+def test_errors_show_line_column_and_text() -> None:
     lexer = Lexer("a\n\tb c\n", "file.relay")
     lexer.take()
     lexer.take()
@@ -43,7 +43,7 @@ def test_errors_point_at_the_place() -> None:
     assert caught.value.message == "file.relay:2:4: expected 'd', found 'c'\n   b c\n     ^"
 
 
-def test_spans_show_the_line() -> None:
+def test_spans_have_the_line_and_its_text() -> None:
     lexer = Lexer("one\n  two", "t")
     lexer.take()
 

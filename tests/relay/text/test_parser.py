@@ -49,7 +49,7 @@ def check(module: Module) -> str:
 
 
 @pytest.mark.parametrize("seed", range(30))
-def test_random_graphs_come_back_alike(random_graph, seed: int) -> None:
+def test_random_graphs_round_trip(random_graph, seed: int) -> None:
     module = random_graph(seed, nodes=40, shape=(2, 5) if seed % 2 else ("h", 3))
 
     check(module)
@@ -57,7 +57,7 @@ def test_random_graphs_come_back_alike(random_graph, seed: int) -> None:
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_a_text_with_metadata_is_read_in_any_process(random_graph, assert_same_meaning, seed: int) -> None:
+def test_text_with_metadata_needs_no_live_constants(random_graph, assert_same_meaning, seed: int) -> None:
     module = random_graph(seed, nodes=40, shape=(4, 7))
     text = astext(module, show_meta_data=True)
     copy = text.replace("\n#[metadata]\n", "\n#[metadata]\n ")
@@ -67,7 +67,7 @@ def test_a_text_with_metadata_is_read_in_any_process(random_graph, assert_same_m
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64", "float16", "bfloat16"])
-def test_floats_come_back_to_the_bit(dtype: str) -> None:
+def test_floats_round_trip_bit_for_bit(dtype: str) -> None:
     import ml_dtypes  # noqa: F401  (numpy learns bfloat16)
 
     values = [0.0, -0.0, 1.0, -1.5, 1e-30, 3.4e38, 0.1, np.inf, -np.inf, np.nan, 1 / 3, 65504.0]
@@ -78,14 +78,14 @@ def test_floats_come_back_to_the_bit(dtype: str) -> None:
 
 
 @pytest.mark.parametrize("dtype", ["int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"])
-def test_integers_come_back_to_the_bit(dtype: str) -> None:
+def test_integers_round_trip_bit_for_bit(dtype: str) -> None:
     info = np.iinfo(dtype)
     array = np.array([info.min, info.max, 0, 1], dtype)
 
     check(main_of(Tuple((constant(array), *(constant(v) for v in array)))))
 
 
-def test_bools_and_odd_shapes_come_back() -> None:
+def test_bools_and_empty_arrays_round_trip() -> None:
     arrays = [np.array(True), np.array([[True, False]]), np.zeros((0, 3), "int64"), np.zeros((0,), "float32")]
 
     text = check(main_of(Tuple(tuple(map(constant, (*arrays, np.arange(8).reshape(2, 2, 2)))))))
@@ -95,7 +95,7 @@ def test_bools_and_odd_shapes_come_back() -> None:
     assert "const([[[0, 1], [2, 3]], [[4, 5], [6, 7]]], int64)" in text
 
 
-def test_a_nan_with_a_payload_is_kept_by_hash() -> None:
+def test_a_nan_with_a_payload_is_stored_as_metadata() -> None:
     odd = np.array([0x7FC00001], "uint32").view("float32")
 
     assert "meta[relay.Constant]" in check(main_of(constant(odd)))
@@ -112,11 +112,11 @@ def test_a_nan_with_a_payload_is_kept_by_hash() -> None:
         te.And(h == 1, te.Not(te.Or(w <= 2, w != h))),
     ],
 )  # fmt: skip
-def test_every_kind_of_attribute_comes_back(value) -> None:
+def test_every_kind_of_attribute_round_trips(value) -> None:
     check(main_of(make("test.attrs", x, value=value)))
 
 
-def test_random_dimension_expressions_come_back() -> None:
+def test_random_dimension_expressions_round_trip() -> None:
     import random
 
     rng = random.Random(0)
@@ -132,7 +132,7 @@ def test_random_dimension_expressions_come_back() -> None:
         assert evaluate_dim(call["value"], binding) == evaluate_dim(pool[-1], binding)
 
 
-def test_let_if_and_functions_come_back_in_their_blocks() -> None:
+def test_let_if_and_functions_round_trip_with_their_blocks() -> None:
     v, p = var("v", (2, "h")), var("p", (2, "h"))
     shared = make("test.relu", x)
     inner = Let(v, shared, If(flag, make("test.add", v, v), make("test.scale", shared)))
@@ -166,7 +166,7 @@ def test_let_if_and_functions_come_back_in_their_blocks() -> None:
     )
 
 
-def test_tuples_and_projections_come_back() -> None:
+def test_tuples_and_projections_round_trip() -> None:
     nested = Tuple((Tuple((x,)), Tuple(()), make("test.split", x)))
     pair = make("test.split", x)
 
@@ -176,7 +176,7 @@ def test_tuples_and_projections_come_back() -> None:
     check(main_of(make("test.concatenate", Tuple((x, TupleGetItem(pair, 1))))))
 
 
-def test_names_are_kept_where_they_are_unique() -> None:
+def test_duplicate_names_are_made_unique_and_others_kept() -> None:
     a, b, odd = var("a", ()), var("a", ()), var("images:0", ())
     text = check(main_of(Tuple((a, b, odd)), a, b, odd))
 
@@ -184,7 +184,7 @@ def test_names_are_kept_where_they_are_unique() -> None:
     assert [p.name for p in parse(text).main.params] == ["a", "a_1", "images:0"]
 
 
-def test_module_attributes_and_odd_function_names_come_back() -> None:
+def test_module_attributes_and_unusual_function_names_round_trip() -> None:
     module = Module(
         {"main": Function((x,), x), "odd name": Function((), constant(1))}, ("y",), (("opset", 17),)
     )
@@ -192,7 +192,7 @@ def test_module_attributes_and_odd_function_names_come_back() -> None:
     check(module)
 
 
-def test_deep_graphs_and_long_let_chains_come_back() -> None:
+def test_deep_graphs_and_long_let_chains_round_trip() -> None:
     value: Expr = x
     for _ in range(3000):
         value = make("test.relu", value)
@@ -203,7 +203,7 @@ def test_deep_graphs_and_long_let_chains_come_back() -> None:
     check(main_of(body))
 
 
-def test_shared_parts_stay_shared() -> None:
+def test_shared_nodes_stay_shared() -> None:
     value: Expr = x
     for _ in range(60):
         value = make("test.add", value, value)
@@ -213,14 +213,14 @@ def test_shared_parts_stay_shared() -> None:
     assert sum(isinstance(n, Call) for n in postorder(again.main.body)) == 60
 
 
-def test_an_expression_is_read_with_its_free_variables() -> None:
+def test_an_expression_is_parsed_with_its_free_variables() -> None:
     expr = parse_expr(str(make("test.add", x, x)))
 
     assert isinstance(expr, Call)
     assert alike(type_of(expr), tensor_type((2, "h")))
 
 
-def test_a_large_constant_is_found_while_it_lives() -> None:
+def test_a_large_constant_is_found_while_it_is_alive() -> None:
     big = Constant(np.arange(100, dtype="float32"))
     text = str(main_of(big))
 
@@ -233,14 +233,14 @@ def test_a_large_constant_is_found_while_it_lives() -> None:
         parse(text)
 
 
-def test_left_out_attributes_take_their_defaults() -> None:
+def test_omitted_attributes_have_their_defaults() -> None:
     call = parse("def @main(%x: Tensor[(2,), float32]) { test.scale(%x) }").main.body
 
     assert isinstance(call, Call)
     assert call.attrs == canonical({"factor": 2.0})
 
 
-def test_a_written_result_type_is_checked() -> None:
+def test_a_declared_result_type_is_checked() -> None:
     with pytest.raises(
         TypeInferError, match=r"written as Tensor\[\(3,\), float32\], it is Tensor\[\(2,\), float32\]"
     ):
@@ -284,7 +284,7 @@ def test_errors_show_line_and_column(text: str, message: str) -> None:
         parse(text, "t")
 
 
-def test_any_cut_of_a_text_is_an_error_not_a_crash(random_graph) -> None:
+def test_any_truncated_text_is_an_error_not_a_crash(random_graph) -> None:
     text = astext(fuse(random_graph(3, nodes=10)), show_meta_data=True)
     for end in range(0, len(text.rstrip()), 7):
         with pytest.raises((ParseError, TypeInferError)):
@@ -292,7 +292,7 @@ def test_any_cut_of_a_text_is_an_error_not_a_crash(random_graph) -> None:
 
 
 @pytest.mark.parametrize("dtype", dtypes.NARROW)
-def test_narrow_dtypes_are_printed_and_read_back(dtype: str) -> None:
+def test_narrow_dtypes_are_printed_and_parsed(dtype: str) -> None:
     given = var("given", (3, "n"), dtype)
     kind = dtypes.numpy_of(dtype)
     held = [Constant(np.asarray(a).astype(np.float32).astype(kind)) for a in (1, [1, 0, 1], [1] * 40)]

@@ -10,7 +10,7 @@ w = relay.const(np.zeros((3, 4), "float32"))
 big = relay.const(np.arange(32, dtype="float32").reshape(8, 4))
 
 
-def test_a_module_prints_a_line_a_call_with_types_and_without_defaults() -> None:
+def test_a_module_prints_one_line_per_call_with_types_without_defaults() -> None:
     dense = relay.nn.dense(x, w)
     parts = relay.split(relay.nn.softmax(dense), 3, axis=1)
     module = Module.from_expr(relay.add(parts[0], relay.const(1.5)))
@@ -27,7 +27,7 @@ def test_a_module_prints_a_line_a_call_with_types_and_without_defaults() -> None
     )
 
 
-def test_large_constants_print_their_hash_and_their_data_on_request() -> None:
+def test_large_constants_print_their_hash_and_optionally_their_data() -> None:
     module = Module.from_expr(relay.nn.dense(x, big))
     text = str(module)
 
@@ -37,7 +37,7 @@ def test_large_constants_print_their_hash_and_their_data_on_request() -> None:
     assert astext(module, show_meta_data=True).count('"dtype": "float32"') == 1
 
 
-def test_the_same_content_has_the_same_hash() -> None:
+def test_equal_content_has_equal_hashes() -> None:
     copy = relay.const(big.data.copy())
     text = str(Module.from_expr(relay.Tuple([big, copy])))
 
@@ -45,7 +45,7 @@ def test_the_same_content_has_the_same_hash() -> None:
     assert first == second
 
 
-def test_an_ill_typed_graph_is_printed_too() -> None:
+def test_an_ill_typed_graph_can_be_printed() -> None:
     bad = relay.add(relay.exp(x), relay.const(np.zeros((2, 2, 9), "float32")))
 
     text = str(Module.from_expr(relay.nn.relu(bad)))
@@ -54,7 +54,7 @@ def test_an_ill_typed_graph_is_printed_too() -> None:
     assert "nn.relu(%1)\n" in text
 
 
-def test_an_unknown_operator_is_printed_too() -> None:
+def test_an_unknown_operator_can_be_printed() -> None:
     assert 'odd(%x, axis=[1, 2], mode="a")' in str(Call("odd", (x,), (("axis", (1, 2)), ("mode", "a"))))
 
 
@@ -80,5 +80,5 @@ def test_an_expression_prints_its_free_variables() -> None:
         (np.float32(1e-30), "1e-30f"),
     ],
 )
-def test_scalars_print_with_their_dtype(value, text: str) -> None:
+def test_scalars_are_printed_with_their_dtype(value, text: str) -> None:
     assert str(relay.Constant(np.asarray(value))) == text

@@ -12,7 +12,7 @@ def read(text: str) -> ValueReader:
     return ValueReader(text, "t", {})
 
 
-def test_types_are_read() -> None:
+def test_types_are_parsed() -> None:
     image = tensor_type((1, dim("h") * 2), "int8")
 
     assert alike(read("Tensor[(1, h * 2), int8]").type(), image)
@@ -21,7 +21,7 @@ def test_types_are_read() -> None:
     assert alike(read("fn (bool) -> ()").type(), FuncType((tensor_type((), "bool"),), TupleType(())))
 
 
-def test_operators_bind_as_in_python() -> None:
+def test_operators_have_pythons_precedence() -> None:
     h, w = dim("h"), dim("w")
 
     assert alike(read("h + w * 2 - 1").dimension(), h + w * 2 - 1)
@@ -41,7 +41,7 @@ def test_operators_bind_as_in_python() -> None:
         ("1e3f16", 1000.0, "float16"),
     ],
 )  # fmt: skip
-def test_scalars_are_read(text: str, value, dtype: str) -> None:
+def test_scalars_are_parsed(text: str, value, dtype: str) -> None:
     data = read(text).scalar().data
 
     assert data.shape == ()

@@ -1,4 +1,4 @@
-"""An If whose branches differ in rank, as exporters write squeeze: right against onnxruntime, or an error."""
+"""An If whose branches differ in rank, as exporters write squeeze: equal to onnxruntime, or an error."""
 
 import contextlib
 import shutil
@@ -44,7 +44,7 @@ def graph(nodes, outputs, name="g") -> onnx.GraphProto:
 def squeeze(
     data: str, result: str, name: str = "choose", axis: str = "first", turned=False
 ) -> list[onnx.NodeProto]:
-    """``squeeze(data, axis)`` as PyTorch exports it; ``turned``: with a condition that is turned round."""
+    """Return ``squeeze(data, axis)`` as PyTorch exports it; ``turned`` negates the condition."""
     own = f"{result}_"
     short = graph([node("Squeeze", [data, axis], [f"{own}s"])], [f"{own}s"])
     same = graph([node("Identity", [data], [f"{own}i"])], [f"{own}i"])
@@ -85,7 +85,7 @@ def reference(proto: onnx.ModelProto, feed: dict[str, np.ndarray]) -> list[Any]:
 
 
 def check(proto: onnx.ModelProto, feeds: list[dict[str, np.ndarray]], shape: Any = None) -> None:
-    """Compiled and interpreted, it gives what onnxruntime gives; its text is read back."""
+    """Check that compiled and interpreted results equal onnxruntime's, and that the text is parsed back."""
     module = from_onnx(proto, shape)
     verify(module)
     assert str(relay.parse(module.astext())) == str(module)
@@ -132,13 +132,13 @@ BEHIND = {
 
 @pytest.mark.parametrize("turned", [False, True])
 @pytest.mark.parametrize("behind", BEHIND)
-def test_ranks_that_agree_again_are_right_for_every_size(behind: str, turned: bool) -> None:
+def test_a_conditional_squeeze_before_a_reshape_is_right_for_every_size(behind: str, turned: bool) -> None:
     proto = model([*squeeze("x", "w", turned=turned), *BEHIND[behind]])
 
     check(proto, [{"x": floats(n, 4)} for n in (1, 3, 2)])
 
 
-def test_two_open_axes_are_squeezed_each_by_its_own_size() -> None:
+def test_two_squeezes_of_open_axes_depend_each_on_its_own_size() -> None:
     nodes = [*squeeze("x", "v", "a"), *squeeze("x", "w", "b", axis="last")]
     nodes += [node("Reshape", ["v", "flat"], ["p"]), node("Reshape", ["w", "flat"], ["q"])]
     proto = model([*nodes, node("Add", ["p", "q"], ["y"])], ("n", "m"))
@@ -146,7 +146,7 @@ def test_two_open_axes_are_squeezed_each_by_its_own_size() -> None:
     check(proto, [{"x": floats(n, m)} for n in (1, 3) for m in (1, 2)])
 
 
-def test_one_squeeze_behind_the_other_is_right_for_every_size() -> None:
+def test_consecutive_squeezes_are_right_for_every_size() -> None:
     nodes = [
         *squeeze("x", "v", "a"),
         *squeeze("v", "w", "b", axis="last"),
@@ -156,7 +156,7 @@ def test_one_squeeze_behind_the_other_is_right_for_every_size() -> None:
     check(model(nodes, ("n", "m")), [{"x": floats(n, m)} for n in (1, 3) for m in (1, 2)])
 
 
-def test_a_branch_that_the_data_choose_may_differ_in_rank_as_long_as_what_follows_does_not() -> None:
+def test_branches_chosen_by_data_may_differ_in_rank_before_a_reshape() -> None:
     then = graph([node("ReduceSum", ["x", "first"], ["t"], keepdims=0)], ["t"])
     otherwise = graph([node("NonZero", ["x"], ["k"]), node("Cast", ["k"], ["c"], to=FLOAT)], ["c"])
     nodes = [
@@ -170,7 +170,7 @@ def test_a_branch_that_the_data_choose_may_differ_in_rank_as_long_as_what_follow
 
 
 @pytest.mark.parametrize(("n", "rank"), [(1, 1), (3, 2)])
-def test_sizes_that_are_known_decide_the_branch_at_import(n: int, rank: int) -> None:
+def test_known_sizes_choose_the_branch_at_import(n: int, rank: int) -> None:
     proto = model([*squeeze("x", "w"), node("Exp", ["w"], ["y"])])
     feed = {"x": floats(n, 4)}
 
@@ -181,7 +181,7 @@ def test_sizes_that_are_known_decide_the_branch_at_import(n: int, rank: int) -> 
 
 
 @pytest.mark.parametrize("n", [1, 3])
-def test_sizes_that_are_pinned_after_the_import_decide_the_branch_too(n: int) -> None:
+def test_sizes_given_to_compile_choose_the_branch(n: int) -> None:
     proto = model([*squeeze("x", "w"), node("Reshape", ["w", "flat"], ["y"])])
     x = floats(3, 4)[:n]
 
@@ -196,7 +196,7 @@ def test_sizes_that_are_pinned_after_the_import_decide_the_branch_too(n: int) ->
 @pytest.mark.parametrize(
     "behind", [["Exp"], ["Softmax"], ["CumSum"], []], ids=["Exp", "Softmax", "CumSum", "none"]
 )
-def test_an_output_has_the_rank_that_its_size_gives_it(
+def test_rank_of_an_output_depends_on_the_size(
     behind: list[str], declared: int | None, target: str, tmp_path: Path
 ) -> None:
     last = "w" if behind else "y"
@@ -219,7 +219,7 @@ def test_an_output_has_the_rank_that_its_size_gives_it(
                 np.testing.assert_allclose(got, wanted, rtol=1e-5)
 
 
-def test_squeeze_without_axes_takes_away_what_is_one_in_the_run() -> None:
+def test_squeeze_without_axes_removes_axes_of_extent_1_at_run_time() -> None:
     proto = model([node("Squeeze", ["x"], ["w"]), node("Exp", ["w"], ["y"])], ("n", 1, 4))
     lib = tvmlite.compile(from_onnx(proto))
 
@@ -231,7 +231,7 @@ def test_squeeze_without_axes_takes_away_what_is_one_in_the_run() -> None:
     assert from_onnx(proto, {"n": 1}).attrs == ()
 
 
-def test_squeeze_without_axes_of_two_open_axes_is_never_of_a_wrong_rank() -> None:
+def test_squeeze_without_axes_of_two_open_axes_never_gives_a_wrong_rank() -> None:
     proto = model([node("Squeeze", ["x"], ["y"])], ("n", "m"))
     lib = tvmlite.compile(from_onnx(proto))
     ranks = {}
@@ -245,7 +245,7 @@ def test_squeeze_without_axes_of_two_open_axes_is_never_of_a_wrong_rank() -> Non
 
 
 def unlike(outputs: Any = (("y", None),)) -> onnx.ModelProto:
-    """A branch by size whose outputs are not of the same elements."""
+    """Return a branch chosen by size whose outputs have different numbers of elements."""
     then = graph([node("ReduceSum", ["x", "last"], ["t"], keepdims=0)], ["t"])
     otherwise = graph([node("Identity", ["x"], ["e"])], ["e"])
     nodes = squeeze("x", "_")[:-1]
@@ -253,7 +253,7 @@ def unlike(outputs: Any = (("y", None),)) -> onnx.ModelProto:
     return model(nodes, outputs=outputs)
 
 
-def test_an_output_of_two_ranks_is_of_the_one_that_most_sizes_have_and_else_stops_the_run() -> None:
+def test_an_output_of_two_ranks_has_the_rank_of_most_sizes() -> None:
     module, x = from_onnx(unlike()), floats(3, 4)
     lib = tvmlite.compile(module)
 
@@ -268,7 +268,7 @@ def test_an_output_of_two_ranks_is_of_the_one_that_most_sizes_have_and_else_stop
         lib(x[:1])
 
 
-def test_an_output_of_two_ranks_has_the_one_that_the_model_declares() -> None:
+def test_an_output_of_two_ranks_has_the_declared_rank() -> None:
     lib, x = tvmlite.compile(from_onnx(unlike([("y", 1)]))), floats(3, 4)
 
     assert lib(x[:1]).shape == (1,)
@@ -276,7 +276,7 @@ def test_an_output_of_two_ranks_has_the_one_that_the_model_declares() -> None:
         lib(x)
 
 
-def test_a_branch_with_which_the_rest_cannot_be_is_left_out_and_the_error_says_why() -> None:
+def test_error_says_why_a_branch_was_left_out() -> None:
     nodes = [*squeeze("x", "w"), node("Gemm", ["w", "weights"], ["y"], "gemm")]
     lib, x = tvmlite.compile(from_onnx(model(nodes))), floats(3, 4)
 
@@ -287,7 +287,7 @@ def test_a_branch_with_which_the_rest_cannot_be_is_left_out_and_the_error_says_w
         lib(x[:1])
 
 
-def test_an_output_of_two_ranks_by_the_data_is_refused() -> None:
+def test_an_output_whose_rank_depends_on_data_is_refused() -> None:
     then = graph([node("Squeeze", ["x", "first"], ["t"])], ["t"])
     otherwise = graph([node("Identity", ["x"], ["e"])], ["e"])
     nodes = [node("If", ["asked"], ["y"], "choose", then_branch=then, else_branch=otherwise)]
@@ -298,7 +298,7 @@ def test_an_output_of_two_ranks_by_the_data_is_refused() -> None:
 
 
 def _flag_in_a_loop() -> onnx.ModelProto:
-    """A flag that begins as ``()``; in each iteration it is ``()`` or ``(1,)`` by the data."""
+    """Return a loop with a flag of initial shape ``()``; data decide if it becomes ``()`` or ``(1,)``."""
     seen = graph([node("Constant", [], ["t"], value=onnx.numpy_helper.from_array(np.array(True)))], ["t"])
     asked = graph([node("Identity", ["wide"], ["e"])], ["e"])
     body = helper.make_graph(
@@ -341,11 +341,11 @@ def _flag_in_a_loop() -> onnx.ModelProto:
     return made
 
 
-def test_a_flag_of_one_element_may_have_either_rank_in_a_loop() -> None:
+def test_a_loop_carries_a_flag_of_rank_0_or_1() -> None:
     check(_flag_in_a_loop(), [{"x": floats(n, 4)} for n in (1, 3)])
 
 
-def test_branches_of_different_numbers_of_outputs_are_refused() -> None:
+def test_branches_with_different_numbers_of_outputs_are_refused() -> None:
     then = graph([node("Abs", ["x"], ["t"])], ["t", "t"])
     otherwise = graph([node("Neg", ["x"], ["e"])], ["e"])
     nodes = [node("If", ["asked"], ["y"], "choose", then_branch=then, else_branch=otherwise)]

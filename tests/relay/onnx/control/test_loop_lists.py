@@ -1,4 +1,4 @@
-"""Loops that fill a list, or join rows to a state, compiled; against onnxruntime."""
+"""Loops that fill a list or append rows to a state, compiled, against onnxruntime."""
 
 from typing import Any
 
@@ -56,21 +56,21 @@ def filling(
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("axis", "new"), [(0, 1), (1, 1), (-1, 1), (0, 0)])
-def test_a_list_that_a_loop_fills_is_stacked_or_joined(axis: int, new: int) -> None:
+def test_a_list_filled_by_a_loop_is_stacked_or_concatenated(axis: int, new: int) -> None:
     proto = filling([node("ConcatFromSequence", ["values"], ["y"], axis=axis, new_axis=new)], [("y", FLOAT)])
 
     check(proto, [{"x": floats(t, 3)} for t in (1, 4, 300)], "native")
 
 
 @pytest.mark.parametrize("axis", [0, 1, -1])
-def test_elements_are_joined_along_an_axis_of_theirs(axis: int) -> None:
+def test_list_elements_are_concatenated_along_one_of_their_axes(axis: int) -> None:
     row = [node("Unsqueeze", ["r", "first"], ["one"]), node("Concat", ["one", "one"], ["value"], axis=0)]
     proto = filling([node("ConcatFromSequence", ["values"], ["y"], axis=axis)], [("y", FLOAT)], row=row)
 
     check(proto, [{"x": floats(t, 3)} for t in (1, 4)], "native")
 
 
-def test_a_list_has_a_length_and_elements() -> None:
+def test_length_and_elements_of_a_list_filled_by_a_loop() -> None:
     after = [
         node("SequenceLength", ["values"], ["n"]),
         node("SequenceAt", ["values", "back"], ["y"]),
@@ -83,7 +83,7 @@ def test_a_list_has_a_length_and_elements() -> None:
     check(proto, [{"x": floats(t, 3)} for t in (1, 4)], "native")
 
 
-def test_a_list_may_begin_with_elements() -> None:
+def test_a_list_may_start_with_elements() -> None:
     proto = filling(
         [node("ConcatFromSequence", ["values"], ["y"], axis=0, new_axis=1)],
         [("y", FLOAT)],
@@ -109,7 +109,7 @@ def test_a_list_may_begin_with_elements() -> None:
         (None, node("Identity", ["values"], ["y"]), "'y' is a list whose length is known only at run time"),
     ],
 )
-def test_other_uses_of_lists_are_refused_in_words(
+def test_other_uses_of_lists_are_refused(
     insert: onnx.NodeProto | None, after: onnx.NodeProto | None, message: str
 ) -> None:
     proto = filling([after] if after else [], [("y", FLOAT)] if after else [], insert=insert)
@@ -150,13 +150,13 @@ def growing(begin: list[int | str], axis: int, how: str = "Concat") -> onnx.Mode
         ([3, 0], 1, (3, 0)),
     ],
 )
-def test_a_state_to_which_rows_are_joined(begin: list[int | str], axis: int, shape: tuple[int, ...]) -> None:
+def test_a_loop_state_may_grow_by_rows(begin: list[int | str], axis: int, shape: tuple[int, ...]) -> None:
     proto = growing(begin, axis)
 
     check(proto, [{"x": floats(t, 3), "begin": floats(*shape)} for t in (1, 4, 0)], "native")
 
 
-def test_a_state_that_grows_otherwise_or_of_another_shape_is_refused_in_words() -> None:
+def test_a_state_that_grows_in_front_or_with_another_shape_is_refused() -> None:
     with pytest.raises(UnsupportedError, match="its type must stay the same"):
         from_onnx(growing([0, 3], 0, "in front"))
     with pytest.raises(ModelError, match=r"begins as Tensor\[\(0, 4\).*concatenated with"):

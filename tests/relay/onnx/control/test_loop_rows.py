@@ -1,4 +1,4 @@
-"""Rows of Loops and Scans whose extents depend on the data, compiled; against onnxruntime."""
+"""Rows of Loop and Scan whose extents depend on the data, compiled, against onnxruntime."""
 
 from typing import Any
 
@@ -22,7 +22,7 @@ CONSTANTS = {"zero": np.int64(0), "one": np.int64(1), "step": np.int64(3), "firs
 def rows_of(
     nodes: list[onnx.NodeProto], inputs: list[Any], turns: int | None = None, **constants: Any
 ) -> Any:
-    """A loop of ``turns`` turns, or as many as an input ``m`` gives, that stacks ``row`` of its body."""
+    """Return a loop that stacks ``row`` of its body over ``turns`` iterations, or input ``m`` iterations."""
     nodes = [*nodes, node("Identity", ["on"], ["go"])]
     body = graph(nodes, TURN, [("go", BOOL, []), ("row", FLOAT, None)])
     given = inputs if turns is not None else [*inputs, ("m", INT64, [])]
@@ -47,7 +47,7 @@ def count(value: int) -> np.ndarray:
 
 
 def differs(proto: onnx.ModelProto, feed: dict[str, np.ndarray], message: str) -> None:
-    """onnxruntime refuses the run, and so do we, in words."""
+    """Check that onnxruntime refuses the run and that tvmlite reports it with ``message``."""
     module = from_onnx(proto)
     with pytest.raises(Exception, match="Inconsistent shape in loop output"):
         onnxruntime.InferenceSession(proto.SerializeToString()).run(None, feed)
@@ -58,7 +58,7 @@ def differs(proto: onnx.ModelProto, feed: dict[str, np.ndarray], message: str) -
 
 @pytest.mark.slow
 @pytest.mark.parametrize("length", [40, "n"])
-def test_windows_of_one_width_are_stacked(length: int | str) -> None:
+def test_windows_of_equal_width_are_stacked(length: int | str) -> None:
     proto = rows_of(FRAMES, [("x", FLOAT, [length])], width=np.int64(5))
 
     check(proto, [{"x": floats(40), "m": count(m)} for m in (12, 1, 0)], "native")
@@ -70,8 +70,8 @@ def test_windows_of_one_width_are_stacked(length: int | str) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("length", [2000, "n"])
 @pytest.mark.parametrize("counted", [True, False])
-def test_as_many_windows_as_an_array_has(length: int | str, counted: bool) -> None:
-    """By a number of turns that sizes give, or, as TensorFlow writes it, while a state is less than that."""
+def test_number_of_windows_depends_on_the_size_of_an_array(length: int | str, counted: bool) -> None:
+    """The trip count comes from sizes or, as TensorFlow writes it, from a condition on a counter."""
     turns = [
         node("Size", ["x"], ["size"]),
         node("Sub", ["size", "width"], ["room"]),
@@ -105,7 +105,7 @@ def test_as_many_windows_as_an_array_has(length: int | str, counted: bool) -> No
 
 
 @pytest.mark.parametrize("where", ["an input", "a state"])
-def test_a_width_known_only_at_run_time(where: str) -> None:
+def test_window_width_known_only_at_run_time(where: str) -> None:
     states, after = ([("s", INT64, [])], [("s2", INT64, [])]) if where == "a state" else ([], [])
     nodes = [*window("i", "s" if states else "width"), node("Exp", ["part"], ["row"])]
     ends = [node("Identity", ["on"], ["go"]), *[node("Identity", ["s"], ["s2"]) for _ in states]]
@@ -123,7 +123,7 @@ def test_a_width_known_only_at_run_time(where: str) -> None:
     differs(proto, {"x": floats(9), "m": count(2), "width": count(9)}, "extents .* must be equal")
 
 
-def test_windows_that_are_padded_to_one_width() -> None:
+def test_windows_padded_to_one_width() -> None:
     nodes = [
         node("Mul", ["i", "step"], ["start"]),
         *window("start", "width"),
@@ -138,7 +138,7 @@ def test_windows_that_are_padded_to_one_width() -> None:
 
 
 @pytest.mark.parametrize("width", ["a constant", "an input"])
-def test_windows_gathered_by_a_range(width: str) -> None:
+def test_windows_gathered_with_a_range(width: str) -> None:
     nodes = [
         node("Mul", ["i", "step"], ["start"]),
         node("Add", ["start", "width"], ["end"]),
@@ -160,7 +160,7 @@ FOUND = [node("NonZero", ["part"], ["where"]), node("Cast", ["where"], ["row"], 
 
 
 @pytest.mark.parametrize("turns", [3, None])
-def test_extents_that_the_data_of_an_iteration_give(turns: int | None) -> None:
+def test_row_extents_that_depend_on_data_are_checked(turns: int | None) -> None:
     nodes = [node("Gather", ["x", "i"], ["part"]), *FOUND]
     proto = rows_of(nodes, [("x", FLOAT, ["b", 4])], turns)
     x = np.array([[0, 1, 1, 0], [1, 0, 0, 1], [0, 0, 1, 1]], np.float32)
@@ -168,14 +168,14 @@ def test_extents_that_the_data_of_an_iteration_give(turns: int | None) -> None:
 
     check(proto, [{"x": x} | one for one in counts], "native")
     if turns is None:
-        check(proto, [{"x": x[:0], "m": count(0)}], "native")  # there is no first turn to be asked
+        check(proto, [{"x": x[:0], "m": count(0)}], "native")  # no first iteration determines the extents
     x[1, 1] = 1
     differs(proto, {"x": x} | counts[0], "extents .* must be equal")
 
 
 @pytest.mark.parametrize("backward", [0, 1])
 @pytest.mark.parametrize("turns", [3, "t"])
-def test_rows_of_a_scan(backward: int, turns: int | str) -> None:
+def test_scan_rows_whose_extents_depend_on_data(backward: int, turns: int | str) -> None:
     body = graph(FOUND, [("part", FLOAT, [4])], [("row", FLOAT, None)])
     how = {"num_scan_inputs": 1, "scan_input_directions": [backward], "scan_output_axes": [1]}
     proto = model(
@@ -187,8 +187,8 @@ def test_rows_of_a_scan(backward: int, turns: int | str) -> None:
 
 
 @pytest.mark.slow
-def test_extents_that_the_shapes_of_an_iteration_give_need_no_check() -> None:
-    """As where TensorFlow maps the framing of a signal over a batch: all is known of the signal's length."""
+def test_row_extents_that_depend_on_shapes_need_no_check() -> None:
+    """As where TensorFlow maps signal framing over a batch: the extents depend on the length only."""
     nodes = [
         node("Gather", ["x", "i"], ["part"]),
         node("Shape", ["part"], ["size"]),
@@ -223,7 +223,7 @@ def test_extents_that_the_shapes_of_an_iteration_give_need_no_check() -> None:
         check(proto, feeds, target)
 
 
-def test_a_loop_of_no_iterations_has_no_rows() -> None:
+def test_a_loop_without_iterations_has_no_rows() -> None:
     nodes = [node("Gather", ["x", "i"], ["part"]), node("Neg", ["part"], ["row"])]
 
     for turns in (0, -4):
@@ -231,7 +231,7 @@ def test_a_loop_of_no_iterations_has_no_rows() -> None:
 
 
 @pytest.mark.parametrize(("turns", "rows"), [(1000, "1000"), ("size", "n + 1")])
-def test_a_trip_count_that_is_known_is_the_number_of_rows(turns: int | str, rows: str) -> None:
+def test_a_known_trip_count_is_the_number_of_rows(turns: int | str, rows: str) -> None:
     sized = [node("Size", ["x"], ["many"]), node("Add", ["many", "one"], ["turns"])]
     body = graph(
         [node("Cast", ["i"], ["row"], to=FLOAT), node("Identity", ["on"], ["go"])],
@@ -251,7 +251,7 @@ def test_a_trip_count_that_is_known_is_the_number_of_rows(turns: int | str, rows
     check(proto, [{"x": floats(n)} for n in (3, 0)], "native")
 
 
-def test_rows_that_certainly_differ_are_refused_at_import() -> None:
+def test_rows_that_certainly_differ_in_shape_are_refused_at_import() -> None:
     nodes = [node("Add", ["i", "one"], ["width"]), *window("zero", "width"), node("Exp", ["part"], ["row"])]
 
     with pytest.raises(UnsupportedError, match="scan outputs of different shapes"):

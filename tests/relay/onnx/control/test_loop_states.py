@@ -1,4 +1,4 @@
-"""States of loops that no iteration changes, compiled; against onnxruntime."""
+"""Loop states that no iteration changes, compiled, against onnxruntime."""
 
 import numpy as np
 import pytest
@@ -11,8 +11,8 @@ from tvmlite.relay.onnx import from_onnx
 
 @pytest.mark.parametrize("given_on", ["itself", "a copy"])
 @pytest.mark.parametrize("constant", [True, False])
-def test_a_state_that_no_iteration_changes_is_a_value_from_around(given_on: str, constant: bool) -> None:
-    """As Keras hands the weights of a recurrent layer to the body of its loop."""
+def test_an_unchanged_state_is_replaced_by_the_outer_value(given_on: str, constant: bool) -> None:
+    """Keras passes the weights of a recurrent layer to the loop body this way."""
     body = graph(
         [
             node("Gather", ["x", "i"], ["row"]),
@@ -49,7 +49,7 @@ def test_a_state_that_no_iteration_changes_is_a_value_from_around(given_on: str,
     check(proto, [one | ({} if constant else {"weights": weights}) for one in feeds], "native")
 
 
-def test_states_that_are_exchanged_are_states() -> None:
+def test_exchanged_states_remain_states() -> None:
     body = graph(
         [node("Identity", ["on"], ["go"]), node("Identity", ["a"], ["a2"]), node("Identity", ["b"], ["b2"])],
         [("i", INT64, []), ("on", BOOL, []), ("a", FLOAT, [2]), ("b", FLOAT, [2])],
@@ -64,8 +64,8 @@ def test_states_that_are_exchanged_are_states() -> None:
     check(proto, [{"m": np.array(m), "x": floats(2), "y": floats(2)} for m in (0, 1, 2)], "native")
 
 
-def test_operators_of_the_body_know_the_constants_that_a_loop_carries_unchanged() -> None:
-    """Pads and k decide shapes, which a body must know at import."""
+def test_the_body_knows_constants_carried_unchanged() -> None:
+    """``pads`` and ``k`` determine shapes, so they must be known at import."""
     body = graph(
         [
             node("Pad", ["h", "pads"], ["padded"], mode="reflect"),
@@ -89,7 +89,7 @@ def test_operators_of_the_body_know_the_constants_that_a_loop_carries_unchanged(
     check(proto, [{"m": np.array(m), "x": floats(2, 3)} for m in (1, 3)], "native")
 
 
-def test_a_loop_that_counts_up_to_a_limit_that_it_carries_unchanged_ends() -> None:
+def test_a_loop_counting_up_to_an_unchanged_limit_is_known_to_end() -> None:
     body = graph(
         [node("Add", ["k", "one"], ["k2"]), node("Less", ["k2", "limit"], ["go"])],
         [("i", INT64, []), ("on", BOOL, []), ("k", INT64, []), ("limit", INT64, [])],

@@ -1,4 +1,4 @@
-"""Sequences and optionals: followed at import, taken and given as lists."""
+"""Sequences and optionals: resolved at import, or passed and returned as lists."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ PLACES = {"zero": 0, "one": 1, "last": -1, "two": 2, "sizes": np.array([1, 3])}
     ],
     ids=lambda nodes: "-".join(n.op_type for n in nodes),
 )
-def test_sequences_inside_a_model_vanish(nodes: list[Any]) -> None:
+def test_sequences_inside_a_model_are_resolved_at_import(nodes: list[Any]) -> None:
     model = model_of(nodes, {"x": [4, 3], "y": [4, 3]}, ["z"], PLACES)
 
     module = from_onnx(model)
@@ -84,7 +84,7 @@ def test_sequences_inside_a_model_vanish(nodes: list[Any]) -> None:
     )
 
 
-def test_optionals_are_their_elements() -> None:
+def test_optionals_are_replaced_by_their_elements() -> None:
     nodes = [
         node("Optional", "x", "s"),
         node("OptionalGetElement", "s", "element"),
@@ -103,7 +103,7 @@ def test_optionals_are_their_elements() -> None:
     assert not has_not
 
 
-def test_a_sequence_is_carried_by_a_loop_of_known_length() -> None:
+def test_a_loop_of_known_length_carries_a_sequence() -> None:
     body = helper.make_graph(
         [node("Identity", "go", "go_on"), node("SequenceInsert", "s x", "t")],
         "body",
@@ -125,7 +125,7 @@ def test_a_sequence_is_carried_by_a_loop_of_known_length() -> None:
     np.testing.assert_array_equal(interpret(from_onnx(model), [X]), np.concatenate([X, X, X]))
 
 
-def test_lists_go_in_and_out_of_a_compiled_model(tmp_path: Any) -> None:
+def test_lists_are_inputs_and_outputs_of_a_compiled_model(tmp_path: Any) -> None:
     body = helper.make_graph(
         [node("Add", "a b", "sum")],
         "body",
@@ -156,7 +156,7 @@ def test_lists_go_in_and_out_of_a_compiled_model(tmp_path: Any) -> None:
             lib([X, ones])
 
 
-def test_an_output_that_is_a_sequence_alone_is_a_list() -> None:
+def test_a_single_sequence_output_is_returned_as_a_list() -> None:
     library = tvmlite.compile(
         from_onnx(model_of([node("SplitToSequence", "x", "s", axis=0)], {"x": [4, 3]}, ["s"]))
     )
@@ -164,7 +164,7 @@ def test_an_output_that_is_a_sequence_alone_is_a_list() -> None:
     assert [row.tolist() for row in library(X)] == [[row] for row in X.tolist()]
 
 
-def test_an_input_that_is_a_sequence_needs_a_shape_for_each_array() -> None:
+def test_a_sequence_input_needs_a_shape_for_each_array() -> None:
     model = model_of([node("SequenceAt", "s zero", "z")], {"s": LIST}, ["z"], PLACES)
 
     with pytest.raises(
@@ -175,7 +175,7 @@ def test_an_input_that_is_a_sequence_needs_a_shape_for_each_array() -> None:
         from_onnx(model, {"s": (2, 3)})
 
 
-def test_an_optional_input_is_there_or_not_by_its_shape() -> None:
+def test_shape_decides_whether_an_optional_input_is_present() -> None:
     optional = helper.make_optional_type_proto(FLOATS)
     model = model_of([node("OptionalHasElement", "o", "z")], {"o": optional}, ["z"])
 
@@ -207,14 +207,14 @@ def test_an_optional_input_is_there_or_not_by_its_shape() -> None:
         ([node("SplitToSequence", "x sizes", "z", axis=1)], "split is .1, 3., which do not add up to 3"),
     ],
 )
-def test_what_cannot_be_is_refused_at_its_node(nodes: list[Any], text: str) -> None:
+def test_invalid_sequence_nodes_are_refused(nodes: list[Any], text: str) -> None:
     model = model_of(nodes, {"x": [4, 3], "y": [4, 3]}, ["z"], PLACES)
 
     with pytest.raises(ModelError, match=text):
         from_onnx(model)
 
 
-def test_a_position_that_the_data_decides_is_refused() -> None:
+def test_a_sequence_position_that_depends_on_data_is_refused() -> None:
     nodes = [
         node("SequenceConstruct", "x x", "s"),
         node("Cast", "p", "i", to=TensorProto.INT64),

@@ -1,4 +1,4 @@
-"""Shape arithmetic of exported graphs: known at import as numbers or expressions over dimensions."""
+"""Shape arithmetic of exported graphs, evaluated at import to numbers or expressions over dimensions."""
 
 import numpy as np
 import onnx
@@ -15,7 +15,7 @@ FLOAT = TensorProto.FLOAT
 
 
 class Graph:
-    """Writes nodes in order; ``run`` compares with onnxruntime."""
+    """A graph built node by node; ``run`` compares its result with onnxruntime."""
 
     def __init__(self, *shape) -> None:
         self.nodes, self.weights = [], []
@@ -48,7 +48,7 @@ class Graph:
         return show_shape(type_of(module.main.body).shape)
 
 
-def test_heads_are_split_by_the_input_s_own_shape() -> None:
+def test_heads_are_split_by_the_shape_of_the_input() -> None:
     g = Graph("b", "s", 12)
     extents = [
         g.op("Unsqueeze", g.op("Gather", g.op("Shape", "x"), np.array(k)), np.array([0])) for k in (0, 1)
@@ -58,7 +58,7 @@ def test_heads_are_split_by_the_input_s_own_shape() -> None:
     assert g.run(g.op("Reshape", "x", shape), (2, 5, 12), (1, 1, 12)) == "(b, s, 3, 4)"
 
 
-def test_what_is_left_over_is_divided_exactly() -> None:
+def test_reshape_infers_the_remaining_extent_exactly() -> None:
     g = Graph("b", 6, "w")
     shape = g.op(
         "Concat", g.op("Slice", g.op("Shape", "x"), np.array([0]), np.array([1])), np.array([-1, 3]), axis=0
@@ -67,7 +67,7 @@ def test_what_is_left_over_is_divided_exactly() -> None:
     assert g.run(g.op("Reshape", "x", shape), (2, 6, 5)) == "(b, w * 2, 3)"
 
 
-def test_an_expand_chooses_among_dimensions() -> None:
+def test_expand_with_a_where_on_its_shape_keeps_the_dimension() -> None:
     g = Graph("b", 1)
     shape = g.op(
         "Concat", g.op("Slice", g.op("Shape", "x"), np.array([0]), np.array([1])), np.array([-1]), axis=0
@@ -79,7 +79,7 @@ def test_an_expand_chooses_among_dimensions() -> None:
 
 
 @pytest.mark.parametrize(("factor", "size"), [(2.0, "h * 2"), (0.5, "h // 2"), (1.5, "h // 2 + h")])
-def test_sizes_computed_in_floats_stay_exact(factor, size) -> None:
+def test_sizes_computed_in_floats_are_exact(factor, size) -> None:
     g = Graph(1, 1, "h", 4)
     height = g.op("Cast", g.op("Gather", g.op("Shape", "x"), np.array([2])), to=FLOAT)
     height = g.op(
@@ -92,7 +92,7 @@ def test_sizes_computed_in_floats_stay_exact(factor, size) -> None:
     assert g.run(made, (1, 1, 6, 4), (1, 1, 8, 4)) == f"(1, 1, {size}, 4)"
 
 
-def test_a_range_and_a_slice_end_where_a_dimension_does() -> None:
+def test_range_and_slice_end_at_a_dimension() -> None:
     g = Graph("n", 3)
     length = g.op("Squeeze", g.op("Slice", g.op("Shape", "x"), np.array([0]), np.array([1])), np.array([0]))
     places = g.op("Range", np.array(0), length, np.array(1))
@@ -105,7 +105,7 @@ def test_a_range_and_a_slice_end_where_a_dimension_does() -> None:
     assert g.run(g.op("Add", "x", g.op("Unsqueeze", column, np.array([1]))), (4, 3), (1, 3)) == "(n, 3)"
 
 
-def test_a_shape_needed_as_a_tensor_is_one() -> None:
+def test_a_shape_used_as_data_becomes_a_tensor() -> None:
     g = Graph("n", 3)
 
     assert g.run(g.op("Mul", g.op("Shape", "x"), np.array([2, 3])), (4, 3), dtype=TensorProto.INT64) == "(2,)"
@@ -118,7 +118,7 @@ def test_integer_division_truncates() -> None:
     assert g.run(g.op("Div", less, np.array([2])), (2,), (4,), (9,), dtype=TensorProto.INT64) == "(1,)"
 
 
-def test_sixteen_channels_shuffle_with_a_dynamic_size() -> None:
+def test_channel_shuffle_with_dynamic_sizes() -> None:
     g = Graph("n", 8, "h", "w")
     four = g.op("Reshape", "x", np.array([0, 2, 4, -1]))
     back = g.op("Reshape", g.op("Transpose", four, perm=[0, 2, 1, 3]), np.array([0, 8, -1]))
@@ -126,7 +126,7 @@ def test_sixteen_channels_shuffle_with_a_dynamic_size() -> None:
     assert g.run(back, (2, 8, 3, 5)) in ("(n, 8, h * w)", "(n, 8, w * h)")
 
 
-def test_a_size_that_no_arithmetic_of_dimensions_gives_is_computed_when_the_model_runs() -> None:
+def test_a_size_without_a_symbolic_form_is_computed_at_run_time() -> None:
     g = Graph(1, 1, "h", 4)
     height = g.op("Cast", g.op("Gather", g.op("Shape", "x"), np.array([2])), to=FLOAT)
     height = g.op("Cast", g.op("Floor", g.op("Mul", height, np.array(0.3, np.float32))), to=TensorProto.INT64)
@@ -140,7 +140,7 @@ def test_a_size_that_no_arithmetic_of_dimensions_gives_is_computed_when_the_mode
 
 @pytest.mark.parametrize("sizes", [[1, 1, 2], None])
 def test_a_shape_is_split_into_its_extents(sizes) -> None:
-    """As TensorFlow's framing of a signal does, to replace one axis by two."""
+    """As in TensorFlow's framing of a signal, to replace one axis by two."""
     g = Graph("b", "s", 12, 2)
     parts = [] if sizes is None else [np.array(sizes)]
     g.nodes.append(

@@ -1,4 +1,4 @@
-"""Dimensions of different inputs that share a name and are not equal."""
+"""Dimensions of different inputs that share a name although they are not equal."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def _product_and_counts(ids: list[str]) -> onnx.ModelProto:
 
 
 @pytest.mark.parametrize("width", [3, 16])
-def test_the_name_is_left_to_the_input_whose_dimension_is_open(width: int) -> None:
+def test_a_shared_name_is_kept_by_the_input_with_the_open_dimension(width: int) -> None:
     model = _product_and_counts(["batch", "width"])
     feeds = {
         "x": np.random.default_rng(1).standard_normal((2, 16)).astype(np.float32),
@@ -57,26 +57,26 @@ def test_the_name_is_left_to_the_input_whose_dimension_is_open(width: int) -> No
     np.testing.assert_allclose(compile(module).run(feeds)["y"], want, rtol=1e-5, atol=1e-5)
 
 
-def test_another_extent_of_the_fixed_input_is_refused_by_its_name() -> None:
+def test_error_names_the_input_with_the_fixed_dimension() -> None:
     lib = compile(from_onnx(_product_and_counts(["batch", "width"])))
 
     with pytest.raises(InputError, match=r"input 'x' has shape \(2, 3\), expected float32 \(batch, 16\)"):
         lib(np.zeros((2, 3), np.float32), np.zeros((2, 3), np.int64))
 
 
-def test_a_dimension_of_one_input_stays_open() -> None:
+def test_a_dimension_of_a_single_input_stays_open() -> None:
     module = from_onnx(_product_and_counts(["batch", "count"]))
 
     assert [str(d) for d in module.main.params[0].type.shape] == ["batch", "width"]
 
 
-def test_a_shape_that_the_caller_gives_is_kept() -> None:
+def test_a_shape_given_by_the_caller_is_kept() -> None:
     module = from_onnx(_product_and_counts(["batch", "width"]), shape={"x": ("batch", "width")})
 
     assert [str(d) for d in module.main.params[0].type.shape] == ["batch", "width"]
 
 
-def test_what_one_side_of_a_branch_asks_fixes_nothing() -> None:
+def test_a_requirement_inside_a_branch_fixes_no_dimension() -> None:
     product = helper.make_graph(
         [
             helper.make_node("MatMul", ["x", "weight"], ["product"]),

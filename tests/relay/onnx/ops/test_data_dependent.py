@@ -1,4 +1,4 @@
-"""Operators whose extents the data determine, compiled once and called with many, against numpy."""
+"""Operators with output extents that depend on data, compiled once and called repeatedly, against numpy."""
 
 import numpy as np
 import pytest
@@ -14,7 +14,7 @@ rng = np.random.default_rng(0)
 
 
 def compiled(op: str, inputs, count: int, kinds, version: int = 18, **attributes):
-    """A model of one node, its inputs ``(name, kind, shape)``, as a library."""
+    """Compile a model of one node with the inputs ``(name, kind, shape)``."""
     return tvmlite.compile(from_onnx(model(op, inputs, count, kinds, version, **attributes)))
 
 
@@ -32,7 +32,7 @@ def model(op: str, inputs, count: int, kinds, version: int = 18, **attributes):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("axis", [None, 0, 1])
-def test_unique_gives_what_numpy_gives(axis) -> None:
+def test_unique_equals_numpys(axis) -> None:
     attributes = {} if axis is None else {"axis": axis}
     shape = ["n", 3] if axis != 1 else [3, "n"]
     lib = compiled("Unique", [("x", FLOAT, shape)], 4, [FLOAT, INT64, INT64, INT64], **attributes)
@@ -56,7 +56,7 @@ def test_unique_in_order_of_appearance() -> None:
     np.testing.assert_array_equal(counts, [2, 2, 1, 1])
 
 
-def test_compress_keeps_what_the_condition_says() -> None:
+def test_compress_selects_by_the_condition() -> None:
     lib = compiled("Compress", [("x", FLOAT, ["n", 4]), ("c", BOOL, ["m"])], 1, [FLOAT], axis=1)
     for keep in ([True, False, True, True], [False], [False] * 4):
         x = rng.random((5, 4)).astype("float32")
@@ -64,7 +64,7 @@ def test_compress_keeps_what_the_condition_says() -> None:
 
 
 @pytest.mark.parametrize("keep", [0, 1])
-def test_a_reduction_goes_over_axes_known_only_at_run_time(keep: int) -> None:
+def test_reduction_over_axes_known_only_at_run_time(keep: int) -> None:
     inputs = [("x", FLOAT, ["a", "b", 4]), ("axes", INT64, [2])]
     lib = compiled("ReduceSum", inputs, 1, [FLOAT], keepdims=keep)
     x = rng.random((2, 3, 4)).astype("float32")
@@ -73,7 +73,7 @@ def test_a_reduction_goes_over_axes_known_only_at_run_time(keep: int) -> None:
         np.testing.assert_allclose(lib(x, np.array(axes)), x.sum(axes, keepdims=bool(keep)), rtol=1e-5)
 
 
-def test_a_slice_of_bounds_axes_and_steps_known_only_at_run_time() -> None:
+def test_slice_by_bounds_axes_and_steps_known_only_at_run_time() -> None:
     inputs = [("x", FLOAT, ["a", "b"]), *((name, INT64, [2]) for name in ("starts", "ends", "axes", "steps"))]
     lib = compiled("Slice", inputs, 1, [FLOAT])
     x = rng.random((6, 7)).astype("float32")
@@ -105,7 +105,7 @@ def test_pad_along_axes_known_only_at_run_time() -> None:
         lib(x, np.array((1, 2)), fill, np.array([2]))
 
 
-def test_pad_that_wraps_by_widths_known_only_at_run_time() -> None:
+def test_wrapping_pad_by_widths_known_only_at_run_time() -> None:
     lib = compiled("Pad", [("x", FLOAT, ["a", "b"]), ("pads", INT64, [4])], 1, [FLOAT], 19, mode="wrap")
     x = rng.random((3, 4)).astype("float32")
 
@@ -124,7 +124,7 @@ def test_center_crop_pad_to_a_shape_known_only_at_run_time() -> None:
         np.testing.assert_array_equal(lib(*feeds.values()), evaluator.run(None, feeds)[0])
 
 
-def test_whether_dropout_drops_must_be_known_at_import() -> None:
+def test_training_mode_of_dropout_must_be_known_at_import() -> None:
     made = model("Dropout", [("x", FLOAT, ["n"]), ("r", FLOAT, []), ("t", BOOL, [])], 1, [FLOAT])
     x, ratio = rng.random(5).astype("float32"), np.array(0.5, np.float32)
 
@@ -138,7 +138,7 @@ def test_whether_dropout_drops_must_be_known_at_import() -> None:
 
 
 @pytest.mark.parametrize("aligned", [0, 1])
-def test_an_affine_grid_of_a_size_known_only_at_run_time(aligned: int) -> None:
+def test_affine_grid_of_a_size_known_only_at_run_time(aligned: int) -> None:
     inputs = [("theta", FLOAT, ["n", 2, 3]), ("size", INT64, [4])]
     lib = compiled("AffineGrid", inputs, 1, [FLOAT], 20, align_corners=aligned)
     evaluator = ReferenceEvaluator(model("AffineGrid", inputs, 1, [FLOAT], 20, align_corners=aligned))
@@ -148,7 +148,7 @@ def test_an_affine_grid_of_a_size_known_only_at_run_time(aligned: int) -> None:
         np.testing.assert_allclose(lib(*feeds.values()), evaluator.run(None, feeds)[0], rtol=1e-5, atol=1e-6)
 
 
-def test_windows_of_a_shape_known_only_at_run_time_added_up() -> None:
+def test_col2im_of_shapes_known_only_at_run_time() -> None:
     inputs = [("x", FLOAT, [1, "rows", "blocks"]), ("image", INT64, [2]), ("block", INT64, [2])]
     lib = compiled("Col2Im", inputs, 1, [FLOAT])
     evaluator = ReferenceEvaluator(model("Col2Im", inputs, 1, [FLOAT]))

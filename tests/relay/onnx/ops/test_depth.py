@@ -1,4 +1,4 @@
-"""SpaceToDepth and DepthToSpace against numpy, also where the schema has no mode."""
+"""SpaceToDepth and DepthToSpace against numpy, with and without a mode in the schema."""
 
 import numpy as np
 import pytest
@@ -28,18 +28,18 @@ def to_depth(data):
     )
 
 
-def test_a_block_goes_to_the_outer_channels():
+def test_space_to_depth_makes_the_block_the_outer_channels():
     np.testing.assert_array_equal(run("SpaceToDepth", BLOCKS), to_depth(BLOCKS))
 
 
-def test_it_does_so_with_an_onnx_whose_schemas_know_no_mode(monkeypatch):
+def test_space_to_depth_works_where_the_schema_has_no_mode(monkeypatch):
     monkeypatch.setattr(schemas, "defaults", lambda *_: {})
 
     np.testing.assert_array_equal(run("SpaceToDepth", BLOCKS), to_depth(BLOCKS))
 
 
 @pytest.mark.parametrize("mode", ["DCR", "CRD"])
-def test_depth_comes_back_as_blocks(mode):
+def test_depth_to_space_restores_blocks(mode):
     data = BLOCKS.reshape(2, 12, 2, 3)
     n, c, h, w = data.shape
     parts = data.reshape(n, 2, 2, c // 4, h, w) if mode == "DCR" else data.reshape(n, c // 4, 2, 2, h, w)

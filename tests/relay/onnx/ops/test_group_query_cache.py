@@ -1,4 +1,4 @@
-"""GroupQueryAttention whose past and present are one buffer: each step writes its rows into it."""
+"""GroupQueryAttention with past and present in one buffer, into which each step writes its rows."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def model(past: int | str = "most", present: int | str = "most", batch: int | st
 
 
 def steps(counts: tuple[int, ...]) -> list[list[np.ndarray]]:
-    """Rows of queries, keys and values, then the lengths and the total, step by step."""
+    """Return queries, keys, values, lengths and total length of each step."""
     made, seen = [], 0
     for count in counts:
         parts = [rng.standard_normal((2, count, n * SIZE)).astype("float32") for n in (HEADS, GROUPS, GROUPS)]
@@ -61,7 +61,7 @@ def steps(counts: tuple[int, ...]) -> list[list[np.ndarray]]:
 
 
 def by_onnxruntime(proto: ModelProto, given: list[list[np.ndarray]]) -> list[np.ndarray]:
-    """Its outputs, past and present bound to one buffer, and the buffers in the end."""
+    """Return onnxruntime's outputs with past and present bound to one buffer, and the final buffers."""
     session = onnxruntime.InferenceSession(proto.SerializeToString(), providers=["CPUExecutionProvider"])
     buffers = [
         onnxruntime.OrtValue.ortvalue_from_numpy(np.zeros((2, GROUPS, MOST, SIZE), "float32"))
@@ -90,7 +90,7 @@ def by_onnxruntime(proto: ModelProto, given: list[list[np.ndarray]]) -> list[np.
         pytest.param(MOST, "c", marks=pytest.mark.slow),
     ],
 )
-def test_steps_write_into_one_buffer(extent: int | str, target: str) -> None:
+def test_each_step_writes_into_the_same_buffer(extent: int | str, target: str) -> None:
     proto, given = model(extent, extent), steps((5, 1, 1, 1))
     lib = tvmlite.compile(update_in_place(from_onnx(proto), IN_PLACE), target)
     keys, values = (np.zeros((2, GROUPS, MOST, SIZE), "float32") for _ in IN_PLACE)
@@ -117,7 +117,7 @@ def test_without_update_in_place_the_buffer_is_copied() -> None:
 
 
 @pytest.mark.parametrize(("past", "present"), [("past", "total"), (3, 4), ("", "")])
-def test_a_present_that_is_longer_follows_the_past(past: int | str, present: int | str) -> None:
+def test_a_present_longer_than_the_past_is_a_concatenation(past: int | str, present: int | str) -> None:
     module = from_onnx(model(past or None, present or None))  # type: ignore[arg-type]
 
     joined = [one for one in postorder(module.main.body) if isinstance(one, Call) and one.op == "concatenate"]
@@ -125,7 +125,7 @@ def test_a_present_that_is_longer_follows_the_past(past: int | str, present: int
 
 
 def quantized_model(kind: str, scale: tuple[int, ...], past: int | str, present: int | str) -> ModelProto:
-    """The model with past and present in int8."""
+    """Return the model with an int8 past and present."""
     proto = model(past, present)
     (node,), graph = proto.graph.node, proto.graph
     node.input.extend(["", "", "", "", "", "key_scale", "value_scale"])
@@ -154,8 +154,8 @@ def codes_and_scales(length: int, shape: tuple[int, ...]) -> tuple[list[np.ndarr
 
 @pytest.mark.parametrize(("kind", "shape"), SCALES)
 @pytest.mark.parametrize("seen", [0, 6])
-def test_a_quantized_cache_is_as_in_onnxruntime(kind: str, shape: tuple[int, ...], seen: int) -> None:
-    """With scales for which some new elements are beyond int8."""
+def test_a_quantized_cache_equals_onnxruntimes(kind: str, shape: tuple[int, ...], seen: int) -> None:
+    """Some new elements saturate in int8 with these scales."""
     proto = quantized_model(kind, shape, "past", "total")
     (rows,) = steps((1 if seen else 4,))
     rows[1] *= 2
@@ -191,7 +191,7 @@ def test_a_quantized_buffer_is_updated_in_place(kind: str, shape: tuple[int, ...
     np.testing.assert_array_equal(keys, kept)
 
 
-def test_caches_of_other_kinds_are_refused() -> None:
+def test_unsupported_cache_quantizations_are_refused() -> None:
     def changed(**attributes: int | str) -> ModelProto:
         proto = quantized_model("PER_TENSOR", (1,), "past", "total")
         for one in proto.graph.node[0].attribute:
@@ -216,8 +216,8 @@ def test_caches_of_other_kinds_are_refused() -> None:
 
 
 @pytest.mark.slow
-def test_a_decoder_step_with_a_cache_in_int8_is_near_that_of_floats() -> None:
-    """With a graph for single tokens beside that for prompts, both of which write the same arrays."""
+def test_decoding_with_an_int8_cache_is_near_float() -> None:
+    """A graph for single tokens and one for prompts write the same arrays."""
     proto, given = model(), steps((5, 1, 1, 1))
     lib = tvmlite.compile(quantize_cache(from_onnx(proto), IN_PLACE), shape={"rows": [1]})
     cache = [np.zeros((2, GROUPS, MOST, SIZE), "int8") for _ in IN_PLACE]

@@ -1,4 +1,4 @@
-"""DequantizeLinear in blocks before a product: its codes stay as they are, with onnxruntime's results."""
+"""DequantizeLinear in blocks before a product, which then reads the codes, against onnxruntime."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def model(
     scale: str = "float32",
     **attrs: Any,
 ) -> ModelProto:
-    """``x`` by a weight whose depth is ``axis``; ``steps`` follow the dequantization."""
+    """Return ``x`` times a weight with its depth on ``axis``; ``steps`` follow the dequantization."""
     rng = np.random.default_rng(depth)
     shape, blocks = [units, units], [units, units]
     shape[axis], blocks[axis] = depth, -(-depth // block)
@@ -66,7 +66,7 @@ def groups(module: Any) -> list[Call]:
 
 
 def as_written(proto: ModelProto, x: np.ndarray) -> np.ndarray:
-    """onnxruntime's result without its graph rewrites, which would round the data."""
+    """Return onnxruntime's result without graph rewrites, which would round the data."""
     options = onnxruntime.SessionOptions()
     options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
     session = onnxruntime.InferenceSession(proto.SerializeToString(), options, ["CPUExecutionProvider"])
@@ -87,7 +87,7 @@ CASES = [
 
 
 @pytest.mark.parametrize("case", CASES, ids=str)
-def test_codes_stay_in_the_product(case: dict[str, Any]) -> None:
+def test_the_product_reads_the_quantized_weight(case: dict[str, Any]) -> None:
     proto = model(**case)
     module = from_onnx(proto)
     (product,) = groups(module)
@@ -105,13 +105,13 @@ def test_codes_stay_in_the_product(case: dict[str, Any]) -> None:
 @pytest.mark.parametrize(
     "case",
     [
-        {"dtype": "int4", "axis": 1},  # blocks of units
-        {"dtype": "int4", "block": 5, "depth": 96},  # that fill no whole bytes
+        {"dtype": "int4", "axis": 1},  # blocks along the units
+        {"dtype": "int4", "block": 5, "depth": 96},  # blocks that do not fill whole bytes
         {"dtype": "int4", "steps": ("Relu", "MatMul")},
     ],
     ids=str,
 )
-def test_other_weights_become_floats(case: dict[str, Any]) -> None:
+def test_other_quantized_weights_are_dequantized(case: dict[str, Any]) -> None:
     proto = model(units=96, **case)
     module = from_onnx(proto)
     assert not groups(module)
@@ -121,7 +121,7 @@ def test_other_weights_become_floats(case: dict[str, Any]) -> None:
     np.testing.assert_allclose(compile(module)(x), expected, atol=1e-5 * np.abs(expected).max(), rtol=0)
 
 
-def test_scales_that_do_not_fit_are_refused() -> None:
+def test_scales_that_do_not_fit_the_blocks_are_refused() -> None:
     proto = model("int4")
     proto.graph.node[0].attribute[1].i = 16
     with pytest.raises(ModelError, match=r"scales \(3, 40\) in blocks of 16 along axis 0 of \(96, 40\)"):

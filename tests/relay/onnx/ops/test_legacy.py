@@ -1,4 +1,4 @@
-"""Models of opsets 1 to 6: broadcasting by attributes, shapes as attributes, types as names."""
+"""Models of opsets 1 to 6: broadcast attributes, shapes as attributes, types by name."""
 
 import numpy as np
 import pytest
@@ -42,66 +42,66 @@ def _run(opset, op_type, *arrays, **attrs):
         ((2,), {"broadcast": 1, "axis": 0}, (2, 1, 1, 1)),
     ],
 )
-def test_the_second_operand_lies_where_the_axis_says(opset, shape, attrs, placed):
+def test_axis_attribute_places_the_second_operand(opset, shape, attrs, placed):
     b = np.arange(np.prod(shape, dtype=int), dtype=np.float32).reshape(shape)
 
     np.testing.assert_array_equal(_run(opset, "Sub", A, b, **attrs), A - b.reshape(placed))
 
 
 @pytest.mark.parametrize("shape", [(5,), (1, 1)])
-def test_operands_of_different_shapes_need_the_attribute(shape):
+def test_different_shapes_need_the_broadcast_attribute(shape):
     with pytest.raises(ModelError, match="without broadcast=1"):
         _run(6, "Mul", A, np.ones(shape, np.float32))
 
 
-def test_a_shape_that_is_no_part_of_the_first_is_refused():
+def test_a_shape_that_does_not_match_at_the_axis_is_refused():
     with pytest.raises(ModelError, match=r"is no part of \(2, 3, 4, 5\) at axis 1"):
         _run(6, "Add", A, np.ones((4, 5), np.float32), broadcast=1, axis=1)
 
 
-def test_a_type_is_cast_to_by_its_name():
+def test_cast_takes_a_type_name():
     assert _run(1, "Cast", A, to="INT32").dtype == np.int32
     with pytest.raises(ModelError, match="'NUMBER', expected an element type"):
         _run(1, "Cast", A, to="NUMBER")
 
 
-def test_shapes_and_paddings_are_attributes():
+def test_reshape_and_pad_take_attributes():
     np.testing.assert_array_equal(_run(1, "Reshape", A, shape=[0, -1, 10]), A.reshape(2, 6, 10))
     made = _run(1, "Pad", A, paddings=[0, 0, 1, 0, 0, 0, 0, 2], value=7.0)
     np.testing.assert_array_equal(made, np.pad(A, ((0, 0), (0, 0), (1, 0), (0, 2)), constant_values=7))
 
 
-def test_a_tile_repeats_one_axis():
+def test_tile_repeats_along_one_axis():
     made = _run(1, "Tile", A, np.array([3], np.float32), np.array([1], np.float32))
 
     np.testing.assert_array_equal(made, np.tile(A, (1, 3, 1, 1)))
 
 
-def test_an_image_grows_by_two_factors():
+def test_upsample_takes_two_factors():
     made = _run(1, "Upsample", A, height_scale=2.0, width_scale=3.0)
 
     np.testing.assert_array_equal(made, A.repeat(2, axis=2).repeat(3, axis=3))
 
 
-def test_slopes_belong_to_channels():
+def test_prelu_slopes_apply_to_channels():
     slopes = np.array([1, 2, 3], np.float32)
 
     np.testing.assert_array_equal(_run(6, "PRelu", -A, slopes), -A * slopes[:, None, None])
 
 
 @pytest.mark.parametrize("op_type", ["Dropout", "BatchNormalization"])
-def test_what_trains_is_refused(op_type):
+def test_training_mode_is_refused(op_type):
     others = [np.ones(3, np.float32)] * 4 if op_type == "BatchNormalization" else []
 
     with pytest.raises(UnsupportedError, match="is_test=0"):
         _run(6, op_type, A, *others)
 
 
-def test_a_test_drops_nothing():
+def test_dropout_in_test_mode_is_the_identity():
     np.testing.assert_array_equal(_run(6, "Dropout", A, is_test=1), A)
 
 
-def test_the_defaults_of_the_first_opset_are_its_own():
+def test_opset_1_has_its_own_default_attributes():
     x = np.array([2, -1], np.float32)
 
     made = _run(1, "Selu", x)

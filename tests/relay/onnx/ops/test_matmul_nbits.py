@@ -1,4 +1,4 @@
-"""MatMulNBits compiled as it is, without floats of its weight, against onnxruntime: widths, tails, biases."""
+"""MatMulNBits compiled without dequantizing its weight, against onnxruntime: widths, tails, biases."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ def model(
     level: int = 0,
     **more: np.ndarray,
 ) -> ModelProto:
-    """One node of an ``accuracy_level``; ``zeros`` "packed" or "float", or none; ``more`` are further tensors
-    by name."""
+    """Return a node with an ``accuracy_level``; ``zeros`` is "packed", "float" or empty; ``more`` are further
+    tensors by name."""
     rng = np.random.default_rng(depth + units)
     blocks = -(-depth // block)
     tensors = {
@@ -71,7 +71,7 @@ OTHER_LAYERS = [
     (*layer, zeros)
     for layer in [*(layer[:5] for layer in LAYERS), (64, 128, 4, 64, True)]
     for zeros in ("", "packed", "float")
-    if (*layer, zeros) not in LAYERS and (layer[2], zeros) != (8, "float")  # which onnxruntime refuses
+    if (*layer, zeros) not in LAYERS and (layer[2], zeros) != (8, "float")  # onnxruntime refuses these
 ]
 
 
@@ -79,7 +79,7 @@ OTHER_LAYERS = [
     ("depth", "units", "bits", "block", "bias", "zeros"),
     [*LAYERS, *(pytest.param(*layer, marks=pytest.mark.exhaustive) for layer in OTHER_LAYERS)],
 )
-def test_results_are_onnxruntimes(
+def test_results_equal_onnxruntimes(
     depth: int, units: int, bits: int, block: int, bias: bool, zeros: str
 ) -> None:
     made = model(depth, units, bits, block, zeros, bias)
@@ -98,10 +98,10 @@ def test_results_are_onnxruntimes(
     ("depth", "units", "bits", "block", "bias"),
     [(96, 70, 4, 32, False), (75, 64, 4, 16, True), (256, 3, 4, 128, False), (100, 65, 8, 32, True)],
 )
-def test_at_accuracy_level_4_data_are_rounded_as_onnxruntime_rounds(
+def test_accuracy_level_4_rounds_data_as_onnxruntime_does(
     depth: int, units: int, bits: int, block: int, bias: bool, zeros: str
 ) -> None:
-    """Codes are equal, so results are but for the order of sums; floats are a thousand times as far away."""
+    """Codes are equal, so results differ by the order of sums only; unrounded they differ 1000 times more."""
     made = model(depth, units, bits, block, zeros, bias, level=4)
     session = onnxruntime.InferenceSession(made.SerializeToString(), providers=["CPUExecutionProvider"])
     exact = compile(from_onnx(model(depth, units, bits, block, zeros, bias)))
@@ -117,18 +117,18 @@ def test_at_accuracy_level_4_data_are_rounded_as_onnxruntime_rounds(
 
 
 @pytest.mark.parametrize("level", [0, 1, 2, 3])
-def test_at_other_levels_and_of_2_bits_data_stay_floats(level: int) -> None:
+def test_data_stay_float_at_other_levels_and_with_2_bits(level: int) -> None:
     assert "data_bits=8" not in str(from_onnx(model(64, 8, 4, 32, level=level)))
     assert "data_bits=8" in str(from_onnx(model(64, 8, 4, 32, level=4)))
     assert "group_quantized" not in str(from_onnx(model(64, 8, 2, 32, level=4)))
 
 
-def test_an_order_of_groups_is_not_supported() -> None:
+def test_g_idx_is_not_supported() -> None:
     with pytest.raises(UnsupportedError, match="MatMulNBits: g_idx"):
         from_onnx(model(64, 8, 4, 32, g=np.zeros(64, "int32")))
 
 
-def test_zero_points_and_data_that_do_not_fit_are_refused() -> None:
+def test_zero_points_and_data_of_wrong_shapes_are_refused() -> None:
     with pytest.raises(ModelError, match=r"zero points \(8, 2\) for 8 x 2 blocks"):
         from_onnx(model(64, 8, 4, 32, z=np.zeros((8, 2), "uint8")))
     with pytest.raises(ModelError, match="expected a last extent of 64"):

@@ -1,4 +1,4 @@
-"""Operators of com.microsoft, and filters and regions of ONNX's own, against onnxruntime."""
+"""Operators of com.microsoft, and ONNX's own filter and region operators, against onnxruntime."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ def I8(*shape, seed=0):
 
 
 def I7(*shape, seed=0):
-    """Weights of so few bits that onnxruntime's products by bytes are exact on every processor: where it has
-    no dot product of bytes it adds two in 16 bits, and 255 times -128 twice saturates."""
+    """Return weights with 7 bits, so that onnxruntime's byte products are exact on every processor: without a
+    byte dot product it adds two products in 16 bits, and 255 times -128 twice saturates."""
     return _random(shape, "int8", -64, 64, seed)
 
 
@@ -48,7 +48,7 @@ def S(value, dtype=np.float32):
 
 
 def _group_query():
-    """Prompts and one more token after a past: with packed inputs, rotary angles, a window, a bias."""
+    """Return cases with prompts, and one token after a past: packed inputs, rotary angles, window, bias."""
     heads, groups, size = 4, 2, 16
     shape = {"num_heads": heads, "kv_num_heads": groups}
     tables = [F(16, size // 2), F(16, size // 2, seed=1)]
@@ -340,7 +340,7 @@ def _both(model, arrays):
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda c: f"{c[0]}-{len(c[1])}")
-def test_what_it_computes_is_what_onnxruntime_computes(case):
+def test_results_equal_onnxruntimes(case):
     op_type, inputs, attrs, outputs = case
     constants = WEIGHTS.get(op_type, ())
     constants = [i for i in constants if i < len(inputs)]
@@ -351,14 +351,14 @@ def test_what_it_computes_is_what_onnxruntime_computes(case):
     for got, want in zip(made, expected, strict=True):
         assert got.dtype == want.dtype
         assert got.shape == want.shape
-        if got.dtype.kind in "iu":  # halves may round either way
+        if got.dtype.kind in "iu":  # ties may round either way
             assert np.abs(got.astype(int) - want.astype(int)).max(initial=0) <= 1
         else:
             np.testing.assert_allclose(got, want, rtol=1e-4, atol=1e-4 * np.abs(want).max())
 
 
-def test_products_by_weights_of_all_8_bits_do_not_saturate():
-    """What is held against are the numbers meant, in floats."""
+def test_products_with_full_range_int8_weights_do_not_saturate():
+    """The expected result is computed from the dequantized operands in float."""
     mask = S([6, 3], np.int32)
     data, weight, bias = U8(2, 6, 8), I8(8, 24), F(24)
     assert np.abs(data.astype(int) @ weight.astype(int)).max() > 2**15
@@ -377,7 +377,7 @@ def test_products_by_weights_of_all_8_bits_do_not_saturate():
         np.testing.assert_allclose(got, expected, rtol=1e-4, atol=1e-4 * np.abs(expected).max())
 
 
-def test_the_sum_before_a_normalisation_is_its_fourth_output():
+def test_skip_layer_norm_returns_the_sum_as_its_fourth_output():
     inputs = [X, F(2, 6, 8, seed=1), F(8), F(8, seed=1)]
     model = _model("SkipLayerNormalization", inputs, {}, 4)
     for index in (2, 1):
@@ -389,15 +389,15 @@ def test_the_sum_before_a_normalisation_is_its_fourth_output():
     np.testing.assert_allclose(made[1], expected[1], rtol=1e-6)
 
 
-def test_a_weight_of_few_bits_must_be_constant():
+def test_matmul_nbits_weight_must_be_constant():
     inputs = [F(3, 40), U8(5, 2, 16), F(5, 2)]
 
     with pytest.raises(UnsupportedError, match="a weight that is not constant"):
         from_onnx(_model("MatMulNBits", inputs, {"K": 40, "N": 5, "bits": 4, "block_size": 32}, 1))
 
 
-def test_shorter_batches_append_where_their_past_ends():
-    """A past in a buffer that is longer than what each batch has seen, as a decoder's loop leaves it."""
+def test_shorter_batches_append_at_the_end_of_their_past():
+    """The past is a buffer longer than what each batch has seen, as in a decoder's loop."""
     heads, groups, size = 4, 2, 8
     token = [F(2, 1, heads * size), F(2, 1, groups * size), F(2, 1, groups * size, seed=1)]
     past = [F(2, groups, 6, size), F(2, groups, 6, size, seed=1)]
@@ -416,8 +416,8 @@ def test_shorter_batches_append_where_their_past_ends():
 @pytest.mark.parametrize(("batch", "tolerance"), [(1, 1e-5), (3, 0.03)])
 @pytest.mark.parametrize("direction", ["forward", "bidirectional"])
 @pytest.mark.parametrize(("size", "dtype"), [(5, "int8"), (16, "int8"), (21, "uint8")])
-def test_an_lstm_of_quantised_weights_rounds_its_inputs_and_states(size, dtype, direction, batch, tolerance):
-    """Of several samples onnxruntime rounds the states by one scale, we each by its own."""
+def test_quantized_lstm_rounds_inputs_and_states(size, dtype, direction, batch, tolerance):
+    """With several samples onnxruntime rounds the states with one scale, tvmlite with one per sample."""
     count, middle = 1 + (direction == "bidirectional"), 128 if dtype == "uint8" else 0
     zeros = [S([middle + n] * count, np.dtype(dtype).type) for n in (3, -2)]
     scales = [S([0.02] * count), zeros[0], S([0.03] * count), zeros[1]]
@@ -438,8 +438,8 @@ def test_an_lstm_of_quantised_weights_rounds_its_inputs_and_states(size, dtype, 
         np.testing.assert_allclose(got, want, atol=tolerance)
 
 
-def test_an_lstm_of_quantised_weights_has_scales_by_column():
-    """And an initial state; its weights are inputs."""
+def test_quantized_lstm_has_scales_per_column():
+    """It also has an initial state, and its weights are inputs."""
     source = np.random.default_rng(0)
     weights = [_random(s, "int8", -99, 99) for s in ((1, 10, 28), (1, 7, 28))]
     scales = [(source.random((1, 28)) * 0.02).astype(np.float32) for _ in range(2)]
@@ -455,7 +455,7 @@ def test_an_lstm_of_quantised_weights_has_scales_by_column():
         np.testing.assert_allclose(got, want, atol=1e-5)
 
 
-def test_what_group_query_attention_lacks_is_named():
+def test_unsupported_group_query_attribute_is_named():
     inputs = [F(1, 2, 16), F(1, 2, 8), F(1, 2, 8), None, None, S([1], np.int32), S(2, np.int32)]
     attrs = {"num_heads": 2, "kv_num_heads": 1, "smooth_softmax": 1}
 

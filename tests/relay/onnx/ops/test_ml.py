@@ -1,4 +1,4 @@
-"""ONNX's classical models: scalers, linear models and trees, against onnxruntime; what is out is refused."""
+"""Operators of ai.onnx.ml, against onnxruntime: scalers, linear models, trees, and refused cases."""
 
 import re
 from typing import Any
@@ -59,12 +59,12 @@ def numbers(kind: Any = np.float32) -> np.ndarray:
         ("Binarizer", {"threshold": 0.5}),
     ],
 )
-def test_what_rows_become_is_what_onnxruntime_makes_of_them(op: str, attrs: dict[str, Any]) -> None:
+def test_results_for_rows_equal_onnxruntimes(op: str, attrs: dict[str, Any]) -> None:
     check(model(op, version=1, **attrs), numbers())
 
 
 def tree(nodes: list[tuple[Any, ...]], tree_id: int = 0) -> dict[str, list[Any]]:
-    """Rows of (mode, feature, value, true, false), numbered in order, as attributes."""
+    """Return attributes for rows of (mode, feature, value, true, false), numbered in order."""
     names = ("modes", "featureids", "values", "truenodeids", "falsenodeids")
     made = {f"nodes_{name}": [row[k] for row in nodes] for k, name in enumerate(names)}
     return made | {"nodes_treeids": [tree_id] * len(nodes), "nodes_nodeids": list(range(len(nodes)))}
@@ -93,19 +93,19 @@ def weights(kind: str, ids: list[int], values: list[float]) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("aggregate", ["SUM", "AVERAGE", "MIN", "MAX"])
-def test_trees_of_numbers_are_what_onnxruntime_makes_of_them(aggregate: str) -> None:
+def test_tree_regressor_equals_onnxruntimes(aggregate: str) -> None:
     attrs = joined(FIRST, SECOND) | weights("target", [0] * 5, [1.0, -2.0, 0.5, 3.0, 0.25])
 
     check(model("TreeEnsembleRegressor", aggregate_function=aggregate, n_targets=1, **attrs), numbers())
 
 
-def test_trees_of_two_targets_start_from_their_base_values() -> None:
+def test_tree_regressor_with_two_targets_adds_base_values() -> None:
     attrs = joined(FIRST, SECOND) | weights("target", [0, 0, 0, 1, 1], [1.0, -2.0, 0.5, 3.0, 0.25])
 
     check(model("TreeEnsembleRegressor", n_targets=2, base_values=[0.5, -1.0], **attrs), numbers())
 
 
-def test_a_missing_number_goes_where_the_node_says() -> None:
+def test_missing_values_follow_the_tracks_true_attribute() -> None:
     tracks = {"nodes_missing_value_tracks_true": [1, 0, 0, 0, 0, 0, 0, 0]}
     attrs = joined(FIRST, SECOND) | weights("target", [0] * 5, [1.0, -2.0, 0.5, 3.0, 0.25]) | tracks
     x = numbers()
@@ -126,7 +126,7 @@ COMPARE = {
 
 @pytest.mark.parametrize("tracks", [0, 1])
 @pytest.mark.parametrize("mode", COMPARE)
-def test_every_mode_is_right_at_the_edges_of_numbers(mode: str, tracks: int) -> None:
+def test_every_mode_is_right_at_edge_values(mode: str, tracks: int) -> None:
     edges = [-np.inf, -1.5, np.nextafter(np.float32(-1.5), np.float32(0)), -0.0, 0.0, 1e-45, 2.0, np.inf]
     x = np.array([*edges, np.nextafter(np.float32(2), np.float32(3)), np.nan], np.float32)
     stumps = [
@@ -149,7 +149,7 @@ def test_every_mode_is_right_at_the_edges_of_numbers(mode: str, tracks: int) -> 
 
 
 def random_tree(number: int, depth: int) -> dict[str, list[Any]]:
-    """A tree of all modes, whose thresholds are what ``small_numbers`` are."""
+    """Return a tree with all modes and thresholds drawn like ``small_numbers``."""
     nodes: list[Any] = []
 
     def grow(left: int) -> int:
@@ -165,7 +165,7 @@ def random_tree(number: int, depth: int) -> dict[str, list[Any]]:
 
 
 def forest(kind: str, count: int, targets: int) -> dict[str, Any]:
-    """Attributes of ``count`` random trees with a weight at every leaf."""
+    """Return attributes of ``count`` random trees with a weight at every leaf."""
     attrs = joined(*(random_tree(number, 7) for number in range(count)))
     nodes = zip(attrs["nodes_treeids"], attrs["nodes_nodeids"], attrs["nodes_modes"], strict=True)
     leaves = [(owner, place) for owner, place, mode in nodes if mode == "LEAF"]
@@ -182,13 +182,13 @@ def small_numbers() -> np.ndarray:
 
 
 @pytest.mark.parametrize(("count", "targets"), [(1, 1), (8, 1), (21, 3)])
-def test_deep_trees_of_all_modes_are_what_onnxruntime_makes_of_them(count: int, targets: int) -> None:
+def test_deep_trees_with_all_modes_equal_onnxruntimes(count: int, targets: int) -> None:
     attrs = forest("target", count, targets)
 
     check(model("TreeEnsembleRegressor", n_targets=targets, **attrs), small_numbers())
 
 
-def test_an_open_number_of_features_is_as_many_as_trees_ask_for() -> None:
+def test_an_open_number_of_features_is_inferred_from_the_trees() -> None:
     proto = model("TreeEnsembleRegressor", n_targets=1, **forest("target", 9, 1))
     proto.graph.input[0].type.tensor_type.shape.dim[1].dim_param = "features"
 
@@ -196,7 +196,7 @@ def test_an_open_number_of_features_is_as_many_as_trees_ask_for() -> None:
 
 
 @pytest.mark.parametrize("aggregate", [0, 1, 2, 3])
-def test_trees_with_leaves_of_their_own_are_what_onnxruntime_makes_of_them(aggregate: int) -> None:
+def test_trees_with_separate_leaves_equal_onnxruntimes(aggregate: int) -> None:
     doubles = {"nodes_splits": [0.25, -0.5, 0.0], "leaf_weights": [1.0, -2.0, 0.5, 3.0, 0.25]}
     attrs = {name: onnx.numpy_helper.from_array(np.array(one)) for name, one in doubles.items()}
     attrs["nodes_modes"] = onnx.numpy_helper.from_array(np.array([0, 3, 1], np.uint8))
@@ -224,7 +224,7 @@ def test_trees_with_leaves_of_their_own_are_what_onnxruntime_makes_of_them(aggre
 
 
 @pytest.mark.parametrize("how", ["NONE", "LOGISTIC", "SOFTMAX"])
-def test_trees_of_three_classes_give_a_label_and_scores(how: str) -> None:
+def test_a_three_class_classifier_gives_labels_and_scores(how: str) -> None:
     attrs = joined(FIRST, SECOND) | weights("class", [0, 1, 2, 1, 2], [0.5, 0.25, 0.75, 0.125, 0.5])
     outputs = (("label", INT64), ("scores", FLOAT))
 
@@ -250,7 +250,7 @@ def test_trees_of_three_classes_give_a_label_and_scores(how: str) -> None:
     ],
 )
 @pytest.mark.parametrize("only", [0, 1])
-def test_of_two_classes_one_may_be_what_is_left(values: list[float], how: str, only: int) -> None:
+def test_a_binary_classifier_may_score_one_class_only(values: list[float], how: str, only: int) -> None:
     attrs = joined(FIRST, SECOND) | weights("class", [only] * 5, values)
     outputs = (("label", INT64), ("scores", FLOAT))
 
@@ -274,7 +274,7 @@ def test_of_two_classes_one_may_be_what_is_left(values: list[float], how: str, o
         ({"post_transform": "PROBIT"}, "post_transform 'PROBIT'; supported are"),
     ],
 )
-def test_trees_that_cannot_be_are_refused(change: dict[str, Any], message: str) -> None:
+def test_invalid_trees_are_refused(change: dict[str, Any], message: str) -> None:
     leaves = {"target_treeids": [0] * 3, "target_nodeids": [2, 3, 4], "target_ids": [0] * 3}
     attrs = {**FIRST, **leaves, "target_weights": [1.0, 2.0, 3.0], "n_targets": 1, **change}
 
@@ -282,7 +282,7 @@ def test_trees_that_cannot_be_are_refused(change: dict[str, Any], message: str) 
         from_onnx(model("TreeEnsembleRegressor", **attrs))
 
 
-def test_classes_of_text_are_refused() -> None:
+def test_string_class_labels_are_refused() -> None:
     attrs = joined(FIRST, SECOND) | weights("class", [0, 1, 0, 1, 0], [0.5] * 5)
 
     with pytest.raises(UnsupportedError, match="classes whose labels are text"):
@@ -299,7 +299,7 @@ def test_classes_of_text_are_refused() -> None:
 @pytest.mark.parametrize(
     "labels", [{"classlabels_int64s": [7, 3, 5]}, {"classlabels_strings": ["c", "a", "b"]}]
 )
-def test_maps_of_classes_are_the_columns_of_an_array(labels: dict[str, Any]) -> None:
+def test_class_maps_become_columns_of_an_array(labels: dict[str, Any]) -> None:
     kind = TensorProto.INT64 if "classlabels_int64s" in labels else TensorProto.STRING
     maps = helper.make_sequence_type_proto(
         helper.make_map_type_proto(kind, helper.make_tensor_type_proto(FLOAT, []))

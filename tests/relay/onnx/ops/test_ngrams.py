@@ -1,4 +1,4 @@
-"""Counts of n-grams, as onnxruntime has them."""
+"""Counts of n-grams, against onnxruntime."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def model_of(shape: list[Any], **attrs: Any) -> Any:
     ],
 )
 @pytest.mark.parametrize("shape", [[12], [5, 12], [2, 2]])
-def test_counts_are_those_of_onnxruntime(attrs: dict[str, Any], shape: list[int]) -> None:
+def test_counts_equal_onnxruntimes(attrs: dict[str, Any], shape: list[int]) -> None:
     model = model_of(shape, **attrs)
     x = np.random.default_rng(0).integers(1, 9, shape)
     onnxruntime.set_default_logger_severity(4)
@@ -70,11 +70,11 @@ def test_the_number_of_rows_may_be_dynamic() -> None:
         ({"ngram_counts": [0, 4, 9]}, "ngram_counts are .* of a pool of 13"),
     ],
 )
-def test_tables_that_do_not_fit_are_refused(attrs: dict[str, Any], text: str) -> None:
+def test_invalid_tables_are_refused(attrs: dict[str, Any], text: str) -> None:
     with pytest.raises(ModelError, match=text):
         from_onnx(model_of([12], **attrs))
 
 
-def test_a_dynamic_length_is_refused() -> None:
+def test_a_dynamic_row_length_is_refused() -> None:
     with pytest.raises(UnsupportedError, match="rows of dynamic length n"):
         from_onnx(model_of(["n"]))

@@ -1,4 +1,4 @@
-"""Recurrent layers against onnxruntime: short, long and of dynamic length, as they are exported."""
+"""Recurrent layers as exporters write them, against onnxruntime: short, long and dynamic lengths."""
 
 from itertools import product
 
@@ -15,7 +15,7 @@ GATES = {"RNN": 1, "GRU": 3, "LSTM": 4}
 
 
 def _layer(op_type, directions, steps, random, with_lengths=True, **attrs):
-    """A model of one layer with all the inputs it may have, and values for those that are no weights."""
+    """Return a model of one layer with all optional inputs, and values for the inputs other than weights."""
     wide = GATES[op_type] * HIDDEN
     shapes = {
         "w": (directions, wide, INPUT),
@@ -63,7 +63,7 @@ def _check(model, given, shape):
     ("op_type", "direction", "steps"),
     list(product(GATES, ("forward", "reverse", "bidirectional"), (3, 20, None))),
 )
-def test_a_layer_is_what_onnxruntime_makes_of_it(op_type, direction, steps):
+def test_recurrent_layers_equal_onnxruntimes(op_type, direction, steps):
     directions = 2 if direction == "bidirectional" else 1
     attrs = {"linear_before_reset": 1} if op_type == "GRU" and direction == "reverse" else {}
     model, given = _layer(
@@ -74,7 +74,7 @@ def test_a_layer_is_what_onnxruntime_makes_of_it(op_type, direction, steps):
 
 
 @pytest.mark.parametrize("op_type", GATES)
-def test_without_lengths_every_step_counts_and_gates_may_be_others(op_type):
+def test_layers_without_lengths_and_with_other_activations(op_type):
     count = {"RNN": 1, "GRU": 2, "LSTM": 3}[op_type]
     names = (
         ["HardSigmoid", "ScaledTanh", "Affine"][3 - count :]
@@ -89,7 +89,7 @@ def test_without_lengths_every_step_counts_and_gates_may_be_others(op_type):
     _check(model, given, None)
 
 
-def test_the_batch_may_come_first():
+def test_layout_with_the_batch_first():
     model, given = _layer("LSTM", 1, 9, np.random.default_rng(2), with_lengths=False)
     plain = interpret(from_onnx(model), given)
     turned, _ = _layer("LSTM", 1, 9, np.random.default_rng(2), with_lengths=False, layout=1)

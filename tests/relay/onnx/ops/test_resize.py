@@ -1,4 +1,4 @@
-"""Resize by scales, sizes and regions known only at run time, compiled once and called with many."""
+"""Resize with scales, sizes and regions known only at run time, compiled once and called repeatedly."""
 
 import numpy as np
 import pytest
@@ -13,7 +13,7 @@ rng = np.random.default_rng(0)
 
 
 def model(names: str, shape, count: int, version: int = 19, **attributes):
-    """Resize with the inputs ``names``, "_" left out; scales and sizes are vectors of ``count``."""
+    """Return Resize with the inputs ``names`` ("_": absent); scales and sizes have ``count`` elements."""
     op = "Upsample" if version < 10 else "Resize"
     node = helper.make_node(op, [n if n != "_" else "" for n in names.split()], ["y"], **attributes)
     kinds = {
@@ -32,7 +32,7 @@ def model(names: str, shape, count: int, version: int = 19, **attributes):
 
 
 def check(made, cases) -> None:
-    """Each case, by name of input, as the specification's evaluator has it."""
+    """Check each case, given by input names, against the reference evaluator of ONNX."""
     lib, reference = tvmlite.compile(from_onnx(made)), ReferenceEvaluator(made)
     for feeds in cases:
         wanted = reference.run(None, feeds)[0]
@@ -47,7 +47,7 @@ MODES = ["half_pixel", "half_pixel_symmetric", "pytorch_half_pixel", "asymmetric
 @pytest.mark.slow
 @pytest.mark.parametrize("method", ["nearest", "linear", "cubic"])
 @pytest.mark.parametrize("mode", MODES)
-def test_scales(method: str, mode: str) -> None:
+def test_resize_by_scales(method: str, mode: str) -> None:
     made = model(
         "x _ scales",
         [1, 2, "h", "w"],
@@ -70,7 +70,7 @@ def test_scales(method: str, mode: str) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("method", ["linear", "cubic"])
 @pytest.mark.parametrize("exclude", [0, 1])
-def test_antialias_reaches_as_far_as_the_scale_asks(method: str, exclude: int) -> None:
+def test_antialias_widens_the_window_by_the_scale(method: str, exclude: int) -> None:
     made = model("x _ scales", ["h", "w"], 2, mode=method, antialias=1, exclude_outside=exclude)
     scales = [(0.3, 0.6), (0.5, 1.5)]
     check(
@@ -80,19 +80,19 @@ def test_antialias_reaches_as_far_as_the_scale_asks(method: str, exclude: int) -
 
 
 @pytest.mark.parametrize("policy", ["stretch", "not_larger", "not_smaller"])
-def test_sizes_of_all_axes_and_their_ratio(policy: str) -> None:
+def test_resize_by_sizes_and_an_aspect_ratio_policy(policy: str) -> None:
     made = model("x _ _ sizes", ["h", "w"], 2, mode="linear", keep_aspect_ratio_policy=policy)
     sizes = [(7, 8), (3, 2), (9, 9)]
     check(made, [{"x": rng.random((5, 6)).astype("float32"), "sizes": np.array(s)} for s in sizes])
 
 
-def test_sizes_of_four_axes() -> None:
+def test_resize_by_sizes_of_four_axes() -> None:
     made = model("x _ _ sizes", ["a", "b", "h", "w"], 4, mode="cubic")
     sizes = [(2, 3, 5, 9), (1, 4, 8, 2)]
     check(made, [{"x": rng.random((2, 3, 4, 5)).astype("float32"), "sizes": np.array(s)} for s in sizes])
 
 
-def test_a_region_known_only_at_run_time_has_the_value_given_around_it() -> None:
+def test_crop_and_resize_extrapolates_around_the_region() -> None:
     made = model(
         "x roi _ sizes",
         [1, 1, 4, "w"],
@@ -116,7 +116,7 @@ def test_a_region_known_only_at_run_time_has_the_value_given_around_it() -> None
     )
 
 
-def test_scales_of_upsample() -> None:
+def test_upsample_by_scales() -> None:
     lib = tvmlite.compile(from_onnx(model("x scales", [1, 1, "h", 3], 4, version=9, mode="nearest")))
     x = rng.random((1, 1, 2, 3)).astype("float32")
 
@@ -125,7 +125,7 @@ def test_scales_of_upsample() -> None:
         np.testing.assert_array_equal(got, x.repeat(rows, 2).repeat(columns, 3))
 
 
-def test_a_scale_that_is_not_positive_stops_the_run() -> None:
+def test_a_nonpositive_or_infinite_scale_stops_the_run() -> None:
     lib = tvmlite.compile(from_onnx(model("x _ scales", ["h", "w"], 2)))
     x = rng.random((2, 3)).astype("float32")
 

@@ -1,4 +1,4 @@
-"""Transforms of every kind of length, and of frames, against numpy's; mel filters against onnxruntime's."""
+"""DFT of lengths with all kinds of factors, and STFT, against numpy; mel filters against onnxruntime."""
 
 import numpy as np
 import onnxruntime
@@ -35,14 +35,14 @@ def _close(got, want):
 
 @pytest.mark.parametrize("fields", [1, 2])
 @pytest.mark.parametrize("size", [1, 2, 7, 31, 32, 36, 64, 97, 210, 1024, 1031])
-def test_a_transform_of_any_length_is_numpys(size, fields):
+def test_transform_of_any_length_equals_numpys(size, fields):
     x = _random(3, size, fields)
 
     _close(interpret(from_onnx(_model("DFT", x, [None, np.array(1)])), [x]), np.fft.fft(_complex(x), axis=1))
 
 
 @pytest.mark.parametrize("length", [5, 48, 60])
-def test_the_axis_is_cut_or_filled_to_the_length(length):
+def test_the_axis_is_cropped_or_padded_to_the_length(length):
     x = _random(2, 48, 3, 1)
     model = _model("DFT", x, [np.array(length), np.array(1)], onesided=1)
 
@@ -50,7 +50,7 @@ def test_the_axis_is_cut_or_filled_to_the_length(length):
 
 
 @pytest.mark.parametrize("size", [8, 51, 63])
-def test_an_inverse_undoes_the_transform(size):
+def test_inverse_transform_equals_numpys(size):
     x = _random(2, size, 2)
 
     _close(interpret(from_onnx(_model("DFT", x, [], inverse=1)), [x]), np.fft.ifft(_complex(x), axis=1))
@@ -59,7 +59,7 @@ def test_an_inverse_undoes_the_transform(size):
 @pytest.mark.parametrize(
     ("length", "count"), [(None, 33), (64, 33), (65, 33), (64, 20), (9, 33), (2, 2), (1, 1)]
 )
-def test_a_onesided_inverse_is_a_real_signal(length, count):
+def test_onesided_inverse_gives_a_real_signal(length, count):
     x = _random(2, count, 2)
     held = [] if length is None else [np.array(length)]
     made = interpret(from_onnx(_model("DFT", x, held, inverse=1, onesided=1)), [x])
@@ -68,19 +68,19 @@ def test_a_onesided_inverse_is_a_real_signal(length, count):
     _close(made, np.fft.irfft(_complex(x), length, axis=1))
 
 
-def test_a_long_prime_is_refused():
+def test_a_large_prime_length_is_refused():
     with pytest.raises(UnsupportedError, match="prime factor 2053"):
         from_onnx(_model("DFT", _random(1, 2053, 1), []))
 
 
-def test_the_axis_of_the_parts_is_not_transformed():
+def test_transforming_the_complex_axis_is_refused():
     with pytest.raises(ModelError, match="axis -1 of data"):
         from_onnx(_model("DFT", _random(1, 8, 2), [None, np.array(-1)]))
 
 
 @pytest.mark.parametrize("onesided", [0, 1])
 @pytest.mark.parametrize("window", [None, np.hanning(48).astype(np.float32)])
-def test_frames_are_cut_windowed_and_transformed(window, onesided):
+def test_frames_are_windowed_and_transformed(window, onesided):
     x = _random(2, 200, 1)
     model = _model("STFT", x, [np.array(17), window, np.array(48)], opset=17, onesided=onesided)
     frames = np.lib.stride_tricks.sliding_window_view(x[..., 0], 48, axis=1)[:, ::17]
@@ -89,7 +89,7 @@ def test_frames_are_cut_windowed_and_transformed(window, onesided):
     _close(interpret(from_onnx(model), [x]), (np.fft.rfft if onesided else np.fft.fft)(frames))
 
 
-def test_mel_filters_are_a_constant():
+def test_mel_filters_of_constant_parameters_equal_onnxruntimes():
     x = _random(1, 257)
     held = [np.array(v) for v in (20, 512, 16000)] + [np.array(v, np.float32) for v in (60.0, 7600.0)]
     model = _model("MatMul", x, [])
@@ -107,7 +107,7 @@ def test_mel_filters_are_a_constant():
 
 
 def _at_run_time(op, x, operands, version=20, **attributes):
-    """The library of one node all of whose inputs a run gives, ``x`` of dynamic extents but for the last."""
+    """Compile one node whose inputs are all given at run time; ``x`` has dynamic extents except the last."""
     names = ["x", *(name if value is not None else "" for name, value in operands.items())]
     extents = [*(f"n{k}" for k in range(x.ndim - 1)), x.shape[-1]]
     given = [helper.make_tensor_value_info("x", TensorProto.FLOAT, extents)]
@@ -122,7 +122,7 @@ def _at_run_time(op, x, operands, version=20, **attributes):
     return tvmlite.compile(from_onnx(made))
 
 
-def test_a_transform_along_an_axis_of_a_length_known_only_at_run_time() -> None:
+def test_transform_with_length_and_axis_known_only_at_run_time() -> None:
     x = _random(3, 4, 5, 2)
     lib = _at_run_time("DFT", x, {"length": np.array(4), "axis": np.array(1)})
 
@@ -135,7 +135,7 @@ def test_a_transform_along_an_axis_of_a_length_known_only_at_run_time() -> None:
         lib(x, np.array(0), np.array(1))
 
 
-def test_a_signal_from_the_first_half_of_its_coefficients_along_an_axis_known_only_at_run_time() -> None:
+def test_onesided_inverse_along_an_axis_known_only_at_run_time() -> None:
     x = _random(2, 5, 6, 2)
     lib = _at_run_time("DFT", x, {"length": None, "axis": np.array(1)}, inverse=1, onesided=1)
 
@@ -145,7 +145,7 @@ def test_a_signal_from_the_first_half_of_its_coefficients_along_an_axis_known_on
         )
 
 
-def test_frames_of_a_length_and_a_step_known_only_at_run_time() -> None:
+def test_stft_with_length_and_step_known_only_at_run_time() -> None:
     x = _random(2, 20, 1)
     lib = _at_run_time("STFT", x, {"step": np.array(3), "window": None, "length": np.array(8)}, 17)
 
@@ -158,7 +158,7 @@ def test_frames_of_a_length_and_a_step_known_only_at_run_time() -> None:
         lib(x, np.array(3), np.array(21))
 
 
-def test_mel_filters_of_numbers_known_only_at_run_time() -> None:
+def test_mel_filters_of_parameters_known_only_at_run_time() -> None:
     kinds = [np.int64] * 3 + [np.float32] * 2
     names = ["bins", "length", "rate", "low", "high"]
     given = [

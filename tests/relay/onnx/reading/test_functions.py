@@ -1,4 +1,4 @@
-"""Functions: a model's own, and ONNX's operators that are defined by others."""
+"""Functions: a model's local functions, and ONNX operators that are defined by function bodies."""
 
 import numpy as np
 import pytest
@@ -36,7 +36,7 @@ def test_a_local_function_takes_its_attributes_from_the_call() -> None:
     assert made.tolist() == [-1, 0, 2]
 
 
-def test_names_inside_a_function_are_its_own() -> None:
+def test_names_inside_a_function_are_local() -> None:
     inner = function("Twice", [helper.make_node("Add", ["a", "a"], ["b"])])
     nodes = [
         helper.make_node("Twice", ["x"], ["b"], domain=DOMAIN),
@@ -60,7 +60,7 @@ def test_an_error_inside_a_function_names_the_call() -> None:
         from_onnx(model_of([helper.make_node("Bad", ["x"], ["y"], "call_7", domain=DOMAIN)], [bad]))
 
 
-def test_an_operator_defined_by_a_body_is_imported_through_it() -> None:
+def test_an_operator_defined_by_a_function_body_is_imported() -> None:
     made = interpret(from_onnx(_window()), [])
 
     np.testing.assert_allclose(made, np.hanning(9)[:8], atol=1e-6)

@@ -1,4 +1,4 @@
-"""Damaged, foreign, unsafe and oversized models: each gets one clear error that names the thing at fault."""
+"""Damaged, foreign, unsafe and oversized models: each gives one clear error that names the cause."""
 
 import numpy as np
 import onnx
@@ -38,7 +38,7 @@ def external(location, **entries):
     return tensor
 
 
-def test_a_path_bytes_and_a_proto_are_the_same_model(tmp_path) -> None:
+def test_path_bytes_and_proto_import_the_same_model(tmp_path) -> None:
     model = relu_model()
     path = tmp_path / "m.onnx"
     onnx.save(model, path)
@@ -67,7 +67,7 @@ def test_a_foreign_file_is_refused(tmp_path, data) -> None:
         from_onnx(path)
 
 
-def test_every_truncation_is_refused_or_complete() -> None:
+def test_every_truncation_is_refused() -> None:
     data = add_model(numpy_helper.from_array(np.ones((2, 3), np.float32), "w")).SerializeToString()
 
     for end in range(len(data)):
@@ -84,19 +84,19 @@ def test_a_graph_without_outputs_is_refused() -> None:
 
 
 @pytest.mark.parametrize("opset", [0, 999])
-def test_an_opset_outside_the_known_ones_is_named(opset) -> None:
+def test_error_names_an_opset_outside_the_supported_range(opset) -> None:
     with pytest.raises(UnsupportedError, match=rf"opset {opset}, supported are 1 to \d+"):
         from_onnx(relu_model(opset=opset))
 
 
-def test_an_initializer_shorter_than_its_shape_is_refused() -> None:
+def test_an_initializer_with_too_few_bytes_is_refused() -> None:
     weight = TensorProto(name="w", data_type=TensorProto.FLOAT, dims=[2, 3], raw_data=bytes(20))
 
     with pytest.raises(ModelError, match=r"'w': shape \(2, 3\) of float32 needs 24 bytes, the file holds 20"):
         from_onnx(add_model(weight))
 
 
-def test_an_initializer_with_too_few_numbers_is_refused() -> None:
+def test_an_initializer_with_too_few_elements_is_refused() -> None:
     weight = TensorProto(name="w", data_type=TensorProto.FLOAT, dims=[2, 3], float_data=[1, 2, 3])
 
     with pytest.raises(ModelError, match=r"'w': its data does not fit shape \(2, 3\)"):
@@ -114,7 +114,7 @@ def test_impossible_dimensions_are_refused(shape, message) -> None:
         from_onnx(add_model(weight))
 
 
-def test_a_model_that_asks_for_terabytes_is_refused_at_its_node() -> None:
+def test_a_node_with_a_terabyte_result_is_refused() -> None:
     shape = numpy_helper.from_array(np.array([2**20, 2**20], np.int64), "s")
     node = helper.make_node("ConstantOfShape", ["s"], ["y"], "Huge_1")
 
@@ -122,14 +122,14 @@ def test_a_model_that_asks_for_terabytes_is_refused_at_its_node() -> None:
         from_onnx(model_of([node], [], [("y", [2**20, 2**20])], [shape]))
 
 
-def test_strings_are_refused_by_name() -> None:
+def test_string_tensors_are_refused() -> None:
     weight = helper.make_tensor("w", TensorProto.STRING, [1], [b"a"])
 
     with pytest.raises(UnsupportedError, match="'w': element type STRING is not supported"):
         from_onnx(add_model(weight))
 
 
-def test_external_data_beside_the_model_is_read(tmp_path) -> None:
+def test_external_data_next_to_the_model_is_read(tmp_path) -> None:
     values = np.arange(6, dtype=np.float32).reshape(2, 3)
     (tmp_path / "w.bin").write_bytes(bytes(16) + values.tobytes())
     onnx.save(add_model(external("w.bin", offset=16, length=24)), tmp_path / "m.onnx")
@@ -140,8 +140,8 @@ def test_external_data_beside_the_model_is_read(tmp_path) -> None:
 
 
 @pytest.mark.parametrize("node", ["MatMul", "Gemm"])
-def test_external_weights_stay_in_their_file(tmp_path, node) -> None:
-    """What converters turn around is a view: nothing is copied before a library wants it."""
+def test_external_weights_are_views_of_the_mapped_file(tmp_path, node) -> None:
+    """Transposed weights are views: nothing is copied until a library is built."""
     values = np.arange(6, dtype=np.float32).reshape(2, 3)
     (tmp_path / "w.bin").write_bytes(values.tobytes())
     made = helper.make_node(node, ["x", "w"], ["y"])
@@ -163,7 +163,7 @@ def test_external_data_outside_the_folder_is_refused(tmp_path, location) -> None
         from_onnx(tmp_path / "m.onnx")
 
 
-def test_a_link_out_of_the_folder_is_refused(tmp_path) -> None:
+def test_a_symlink_out_of_the_folder_is_refused(tmp_path) -> None:
     (tmp_path / "secret").write_bytes(bytes(24))
     folder = tmp_path / "model"
     folder.mkdir()

@@ -1,4 +1,4 @@
-"""Nodes in any order are converted each after those it needs; a cycle is an error that names its nodes."""
+"""Nodes in any order are converted after their inputs; a cycle is an error that names its nodes."""
 
 import itertools
 import random
@@ -43,7 +43,7 @@ def test_every_order_of_the_nodes_gives_the_same_graph() -> None:
         assert str(from_onnx(model(list(order)))) == wanted
 
 
-def test_nodes_that_are_in_order_stay_so_and_others_move_no_further_than_they_must() -> None:
+def test_ordered_nodes_keep_their_order_and_others_move_minimally() -> None:
     apart = [node("Relu", ["x"], [f"v{k}"]) for k in range(4)]
 
     assert conversion_order([*apart, *CHAIN], "g") == list(range(8))
@@ -51,16 +51,16 @@ def test_nodes_that_are_in_order_stay_so_and_others_move_no_further_than_they_mu
     assert conversion_order([apart[0], CHAIN[3], CHAIN[2], CHAIN[1], CHAIN[0]], "g") == [0, 4, 3, 2, 1]
 
 
-def test_a_long_chain_turned_round_is_no_deeper_than_one_in_order() -> None:
+def test_a_long_reversed_chain_needs_no_recursion() -> None:
     chain = [node("Relu", [f"v{k}"], [f"v{k + 1}"]) for k in range(5000)]
 
     assert conversion_order(chain[::-1], "g") == list(range(4999, -1, -1))
 
 
-def test_a_subgraph_waits_for_what_it_takes_from_the_graph_around_it() -> None:
-    inner = [node("Add", ["t", "late"], ["s"]), node("Abs", ["x"], ["t"])]  # not in order either
+def test_a_subgraph_is_converted_after_the_outer_values_it_uses() -> None:
+    inner = [node("Add", ["t", "late"], ["s"]), node("Abs", ["x"], ["t"])]  # also not in order
     branch = helper.make_graph(inner, "b", [], [tensor("s", None)])
-    other = helper.make_graph([], "o", [], [tensor("later", None)])  # takes it as its output
+    other = helper.make_graph([], "o", [], [tensor("later", None)])  # an outer value as its output
     nodes = [
         node("If", ["c"], ["y"], then_branch=branch, else_branch=other),
         node("Neg", ["late"], ["later"]),
@@ -73,7 +73,7 @@ def test_a_subgraph_waits_for_what_it_takes_from_the_graph_around_it() -> None:
     np.testing.assert_allclose(interpret(module, [X, np.array(False)]), -np.exp(X), rtol=1e-6)
 
 
-def test_names_that_a_subgraph_computes_itself_are_not_waited_for() -> None:
+def test_names_defined_in_a_subgraph_are_not_dependencies() -> None:
     branch = helper.make_graph(
         [node("Abs", ["x"], ["own"]), node("Neg", ["own"], ["s"])], "b", [], [tensor("s")]
     )
@@ -82,7 +82,7 @@ def test_names_that_a_subgraph_computes_itself_are_not_waited_for() -> None:
     assert conversion_order([taking, node("Relu", ["y"], ["own"])], "g") == [0, 1]
 
 
-def test_the_body_of_a_function_may_stand_in_any_order() -> None:
+def test_function_bodies_may_be_in_any_order() -> None:
     body = [node("Neg", ["t"], ["z"]), node("Exp", ["a"], ["t"])]
     function = helper.make_function("own", "F", ["a"], ["z"], body, [helper.make_opsetid("", 17)])
     made = from_onnx(model([node("F", ["x"], ["y"], domain="own")], [function]))
@@ -90,7 +90,7 @@ def test_the_body_of_a_function_may_stand_in_any_order() -> None:
     np.testing.assert_allclose(interpret(made, [X]), -np.exp(X), rtol=1e-6)
 
 
-def test_shuffled_random_graphs_are_what_onnxruntime_makes_of_them_in_order() -> None:
+def test_shuffled_random_graphs_equal_onnxruntimes_results() -> None:
     chance = random.Random(3)
     for _ in range(10):
         nodes, names = [], ["x"]
@@ -126,12 +126,12 @@ def test_shuffled_random_graphs_are_what_onnxruntime_makes_of_them_in_order() ->
         ),
     ],
 )
-def test_a_cycle_is_named_without_what_only_waits_for_it(nodes, message) -> None:
+def test_error_names_the_nodes_of_the_cycle_only(nodes, message) -> None:
     with pytest.raises(ModelError, match=message):
         from_onnx(model(nodes))
 
 
-def test_a_cycle_through_a_subgraph_and_a_long_one_are_named() -> None:
+def test_errors_name_a_cycle_through_a_subgraph_and_a_long_cycle() -> None:
     branch = helper.make_graph([node("Abs", ["late"], ["s"])], "b", [], [tensor("s")])
     through = [
         node("If", ["c"], ["y"], "if", then_branch=branch, else_branch=branch),
@@ -148,7 +148,7 @@ def test_a_cycle_through_a_subgraph_and_a_long_one_are_named() -> None:
         from_onnx(model(long))
 
 
-def test_two_nodes_that_compute_one_name_are_an_error_in_any_order() -> None:
+def test_two_nodes_with_one_output_name_are_an_error_in_any_order() -> None:
     twice = [node("Neg", ["a"], ["y"]), node("Exp", ["x"], ["a"], "one"), node("Abs", ["x"], ["a"], "two")]
 
     for nodes in (twice, twice[::-1]):
@@ -156,7 +156,7 @@ def test_two_nodes_that_compute_one_name_are_an_error_in_any_order() -> None:
             from_onnx(model(nodes))
 
 
-def test_a_value_inside_another_graph_is_not_seen() -> None:
+def test_a_value_of_a_subgraph_is_not_visible_outside() -> None:
     branch = helper.make_graph([node("Abs", ["x"], ["hidden"])], "b", [], [tensor("hidden")])
     nodes = [
         node("If", ["c"], ["z"], then_branch=branch, else_branch=branch),

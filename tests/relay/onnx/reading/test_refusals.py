@@ -1,4 +1,4 @@
-"""Every operator that is missing is named at once, with its nodes, why, and what to do."""
+"""All missing operators are listed at once, with their nodes, the reason and a hint."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def model_of(nodes: list[Any], opset: int = 20, kind: int = TensorProto.FLOAT) -
     return helper.make_model(graph, opset_imports=opsets)
 
 
-def test_all_missing_operators_are_named_with_their_nodes_and_what_to_do() -> None:
+def test_error_lists_all_missing_operators_with_nodes_and_hints() -> None:
     nodes = [
         helper.make_node("Whirl", ["x"], ["a"], "first", domain="my.ops"),
         helper.make_node("Whirl", ["a"], ["b"], domain="my.ops"),
@@ -55,7 +55,7 @@ def test_all_missing_operators_are_named_with_their_nodes_and_what_to_do() -> No
     )
 
 
-def test_strings_are_refused_with_what_to_do() -> None:
+def test_string_inputs_are_refused_with_a_hint() -> None:
     model = model_of([helper.make_node("Identity", ["x"], ["y"])], kind=TensorProto.STRING)
 
     with pytest.raises(
@@ -65,7 +65,7 @@ def test_strings_are_refused_with_what_to_do() -> None:
 
 
 @pytest.mark.parametrize("opset", [0, 999])
-def test_an_opset_that_is_not_known_is_refused(opset: int) -> None:
+def test_an_unknown_opset_is_refused(opset: int) -> None:
     with pytest.raises(UnsupportedError, match=rf"the model is of opset {opset}, supported are 1 to \d+"):
         from_onnx(model_of([helper.make_node("Relu", ["x"], ["y"])], opset))
 
@@ -85,6 +85,6 @@ def test_an_opset_that_is_not_known_is_refused(opset: int) -> None:
         ([helper.make_node("Add", ["x", "w"], ["y"])], "'w' is the name of nothing in the graph"),
     ],
 )  # fmt: skip
-def test_what_is_not_onnx_is_refused_at_its_node(nodes: list[Any], text: str) -> None:
+def test_invalid_nodes_are_refused(nodes: list[Any], text: str) -> None:
     with pytest.raises(ModelError, match=text):
         from_onnx(model_of(nodes))

@@ -1,4 +1,4 @@
-"""Large tensors stay where the serialized model is: protobuf gets what is left, and nothing of it changes."""
+"""Large tensors stay in the serialized model; protobuf parses the rest, whose content is unchanged."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from tvmlite.relay.onnx.reading import loader
 from tvmlite.relay.onnx.reading.tensor_data import LARGE_BYTES, OWN, TensorData, without_large_tensors
 
 SIDE = 128
-"""Of a matrix of float32 that is large, just."""
+"""The side of the smallest square float32 matrix that counts as large."""
 
 assert SIDE * SIDE * 4 == LARGE_BYTES
 
@@ -40,7 +40,7 @@ def model_of(nodes: list[onnx.NodeProto], *weights: TensorProto, **more: object)
 
 
 def product() -> onnx.ModelProto:
-    """A product with an initializer."""
+    """Return a product with an initializer."""
     node = helper.make_node("MatMul", ["x", "w"], ["y"])
     return model_of([node], numpy_helper.from_array(matrix(0), "w"))
 
@@ -50,7 +50,7 @@ def constant_node(seed: int, name: str) -> onnx.NodeProto:
 
 
 def branches() -> onnx.ModelProto:
-    """Large tensors in the graphs of a node: an initializer, and a node's attribute."""
+    """Return large tensors in the subgraphs of a node: an initializer and a node's attribute."""
     result = helper.make_tensor_value_info("z", TensorProto.FLOAT, [2, SIDE])
     weight = numpy_helper.from_array(matrix(1), "v")
     product = helper.make_node("MatMul", ["x", "v"], ["z"])
@@ -63,7 +63,7 @@ def branches() -> onnx.ModelProto:
 
 
 def in_function() -> onnx.ModelProto:
-    """A large tensor in the body of a function."""
+    """Return a large tensor in the body of a function."""
     opsets = [helper.make_opsetid("", 17)]
     nodes = [constant_node(3, "v"), helper.make_node("MatMul", ["a", "v"], ["b"])]
     function = helper.make_function("own", "Product", ["a"], ["b"], nodes, opsets)
@@ -78,7 +78,7 @@ MODELS = [product, branches, in_function]
 
 
 @pytest.mark.parametrize("make", MODELS)
-def test_a_file_and_its_bytes_mean_what_the_model_does(make, tmp_path: Path) -> None:
+def test_file_and_bytes_give_the_same_results_as_the_model(make, tmp_path: Path) -> None:
     model = make()
     onnx.save(model, tmp_path / "m.onnx")
     x = np.random.default_rng(9).standard_normal((2, SIDE), np.float32)
@@ -101,7 +101,7 @@ def test_large_weights_are_views_of_the_bytes() -> None:
     assert np.shares_memory(weight.data, np.frombuffer(serialized, np.uint8))
 
 
-def test_what_protobuf_gets_is_small() -> None:
+def test_large_tensors_are_not_parsed_by_protobuf() -> None:
     serialized = np.frombuffer(product().SerializeToString(), np.uint8)
     rest = onnx.ModelProto.FromString(without_large_tensors(serialized))
     (tensor,) = rest.graph.initializer
@@ -117,7 +117,7 @@ def small() -> onnx.ModelProto:
 
 
 def outside() -> onnx.ModelProto:
-    """A tensor whose data is in a file; what it has beside that counts for nothing."""
+    """Return a tensor with external data; other data in the same message is ignored."""
     model = product()
     model.graph.initializer[0].data_location = TensorProto.EXTERNAL
     model.graph.initializer[0].external_data.add(key="location", value="w.bin")
@@ -125,14 +125,14 @@ def outside() -> onnx.ModelProto:
 
 
 @pytest.mark.parametrize("make", [small, outside])
-def test_other_models_stay_as_they_are(make) -> None:
+def test_models_without_embedded_large_tensors_are_unchanged(make) -> None:
     serialized = make().SerializeToString()
     assert without_large_tensors(np.frombuffer(serialized, np.uint8)) == serialized
 
 
 @given(at=st.integers(0, 4 * SIDE * SIDE), byte=st.integers(0, 255), cut=st.booleans())
-def test_damaged_models_mean_what_they_did(at: int, byte: int, cut: bool) -> None:
-    """Protobuf refuses what is left of a model if and only if it refuses the model."""
+def test_damaged_models_are_refused_exactly_when_protobuf_refuses_them(at: int, byte: int, cut: bool) -> None:
+    """Protobuf refuses the reduced model if and only if it refuses the full one."""
     whole = bytearray(product().SerializeToString())
     begin = whole.index(matrix(0).tobytes())
     places = [*range(begin), *range(begin + 4 * SIDE * SIDE, len(whole))]
@@ -154,7 +154,7 @@ def _parsed(serialized: bytes) -> onnx.ModelProto | None:
 
 
 def wrapped(number: int, inside: bytes) -> bytes:
-    """A field of bytes."""
+    """Return a length-delimited field."""
     size, encoded = len(inside), [number << 3 | 2]
     while size > 127:
         encoded.append(size & 127 | 128)
@@ -162,8 +162,8 @@ def wrapped(number: int, inside: bytes) -> bytes:
     return bytes([*encoded, size]) + inside
 
 
-def test_messages_deeper_than_protobuf_reads_are_left_to_it() -> None:
-    graph = wrapped(10, b"a" * LARGE_BYTES)  # its description
+def test_too_deeply_nested_messages_are_refused() -> None:
+    graph = wrapped(10, b"a" * LARGE_BYTES)  # the field doc_string
     for _ in range(500):
         attribute = wrapped(6, graph)
         node = wrapped(5, attribute)
@@ -172,7 +172,7 @@ def test_messages_deeper_than_protobuf_reads_are_left_to_it() -> None:
         from_onnx(wrapped(7, graph))
 
 
-def test_a_weight_of_a_wrong_length_is_refused() -> None:
+def test_a_weight_with_the_wrong_length_is_refused() -> None:
     model = product()
     model.graph.initializer[0].dims[0] = SIDE - 1
     with pytest.raises(ModelError, match=r"'w': shape \(127, 128\) of float32 needs 65024 bytes, the file"):
@@ -180,8 +180,8 @@ def test_a_weight_of_a_wrong_length_is_refused() -> None:
 
 
 @pytest.mark.parametrize("offset", [0, 2**40])
-def test_a_model_cannot_point_beyond_itself(offset: int) -> None:
-    """The location that large tensors are given is one that a model may have, too."""
+def test_a_model_cannot_refer_to_data_beyond_its_file(offset: int) -> None:
+    """A model may itself use the location that is given to large tensors."""
     model = product()
     weight = model.graph.initializer[0]
     weight.ClearField("raw_data")
@@ -193,7 +193,7 @@ def test_a_model_cannot_point_beyond_itself(offset: int) -> None:
             from_onnx(source)
 
 
-def test_files_of_external_data_are_mapped_once(tmp_path: Path) -> None:
+def test_external_data_files_are_mapped_once(tmp_path: Path) -> None:
     (tmp_path / "w.bin").write_bytes(bytes(100))
     data = TensorData(tmp_path)
     one, other = (data.file(tmp_path / "w.bin") for _ in range(2))
@@ -201,7 +201,7 @@ def test_files_of_external_data_are_mapped_once(tmp_path: Path) -> None:
     assert one.size == 100
 
 
-def test_a_model_whose_file_was_written_to_is_neither_compiled_nor_run(tmp_path: Path) -> None:
+def test_a_model_whose_file_changed_is_neither_compiled_nor_run(tmp_path: Path) -> None:
     path, x = tmp_path / "m.onnx", np.ones((2, SIDE), np.float32)
     onnx.save(product(), path)
     module = from_onnx(path)

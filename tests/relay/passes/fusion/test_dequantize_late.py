@@ -1,4 +1,4 @@
-"""What a kernel dequantizes at its end is stored as codes, where element-wise kernels read it."""
+"""Results that a kernel dequantizes at its end are stored as codes if element-wise kernels read them."""
 
 import numpy as np
 
@@ -26,7 +26,7 @@ def rounded(data: Expr) -> Expr:
 
 
 def passed(body: Expr) -> tuple[Module, Module]:
-    """The fused module before and after the pass: well formed and of the same results."""
+    """Return the fused module before and after the pass, and check that results are equal."""
     before = fuse(Module({"main": Function((x, y), body)}))
     after = dequantize_late(before)
     verify(after)
@@ -36,25 +36,25 @@ def passed(body: Expr) -> tuple[Module, Module]:
 
 
 def stored(module: Module) -> list[str]:
-    """The dtypes of what the groups of ``module`` give."""
+    """Return the dtypes of the groups' results."""
     calls = [one for one in postorder(module.main.body) if isinstance(one, Call)]
     return sorted(tensor_type_of(one).dtype for one in calls if isinstance(one.op, Function))
 
 
-def test_of_two_products_that_are_added_one_is_stored_as_codes() -> None:
+def test_one_of_two_added_products_is_stored_as_codes() -> None:
     before, after = passed(make("add", rounded(product(x)), rounded(product(y))))
 
     assert stored(before) == ["float32", "float32"]
     assert stored(after) == ["float32", "uint8"]
 
 
-def test_what_a_product_or_the_caller_reads_stays() -> None:
+def test_results_read_by_a_product_or_the_caller_are_left_unchanged() -> None:
     for body in (product(rounded(product(x))), rounded(product(x))):
         before, after = passed(body)
         assert after is before
 
 
-def test_what_is_dequantized_alone_stays() -> None:
+def test_a_dequantization_without_a_producing_kernel_is_left_unchanged() -> None:
     codes = var("codes", (3, 16), "uint8")
     scale, zero = constant(0.1, "float32"), constant(7, "int32")
     real = make("qnn.dequantize", codes, scale, zero)

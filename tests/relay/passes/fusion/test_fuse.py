@@ -27,7 +27,7 @@ weight = var("w", (8, 8))
 
 
 def groups_of(body: Expr, *params: Var) -> list[list[str]]:
-    """The operators of each group of the fused ``body``, in the order they run."""
+    """Return the operators of each group of the fused ``body``, in execution order."""
     fused = fuse(Module({"main": Function(params or (x, y, weight), body)}))
     verify(fused)
     calls = [n for n in postorder(fused.main.body) if isinstance(n, Call)]
@@ -58,7 +58,7 @@ def test_a_diamond_is_one_group() -> None:
     ]
 
 
-def test_the_element_wise_tail_joins_an_anchor() -> None:
+def test_an_element_wise_epilogue_joins_its_anchor() -> None:
     dense = make("test.dense", relu(x), weight)
 
     assert groups_of(relu(add(dense, constant([0.0] * 8, "float32")))) == [
@@ -67,7 +67,7 @@ def test_the_element_wise_tail_joins_an_anchor() -> None:
     ]
 
 
-def test_two_anchors_stay_apart_and_the_second_to_meet_takes_the_tail() -> None:
+def test_two_anchors_are_not_fused_and_one_takes_the_epilogue() -> None:
     both = add(make("test.dense", x, weight), make("test.dense", y, weight))
 
     assert groups_of(both) == [["test.dense"], ["test.dense", "test.add"]] or groups_of(both) == [
@@ -76,19 +76,19 @@ def test_two_anchors_stay_apart_and_the_second_to_meet_takes_the_tail() -> None:
     ]
 
 
-def test_a_reduction_takes_producers_and_its_tail() -> None:
+def test_a_reduction_is_fused_with_producers_and_its_epilogue() -> None:
     assert groups_of(relu(make("test.sum", make("test.flip", relu(x))))) == [
         ["test.relu", "test.flip", "test.sum", "test.relu"]
     ]
 
 
-def test_a_value_read_by_a_reduction_and_beside_it_is_stored() -> None:
+def test_a_value_read_by_a_reduction_and_elsewhere_is_stored() -> None:
     top = relu(x)
 
     assert groups_of(add(top, make("test.sum", top))) == [["test.relu"], ["test.sum"], ["test.add"]]
 
 
-def test_nothing_fuses_across_opaque_operators_tuples_and_outputs() -> None:
+def test_opaque_operators_tuples_and_outputs_end_groups() -> None:
     top = relu(x)
     assert groups_of(relu(make("test.opaque", relu(x)))) == [["test.relu"], ["test.opaque"], ["test.relu"]]
     assert groups_of(relu(TupleGetItem(make("test.split", relu(x)), 0))) == [
@@ -114,7 +114,7 @@ def test_groups_are_limited_in_size() -> None:
     assert len(sizes) < 10
 
 
-def test_small_constants_stay_inside_and_large_ones_become_arguments() -> None:
+def test_small_constants_stay_in_the_group_and_large_ones_are_arguments() -> None:
     small, large = constant([2.0], "float32"), constant([[1.0] * 8] * 4, "float32")
     fused = fuse(Module({"main": Function((x,), add(add(x, small), large))}))
     call = fused.main.body
@@ -124,14 +124,14 @@ def test_small_constants_stay_inside_and_large_ones_become_arguments() -> None:
     assert [n for n in postorder(call.op.body) if isinstance(n, Constant)] == [small]
 
 
-def test_fused_again_is_the_same_object() -> None:
+def test_fusing_again_changes_nothing() -> None:
     fused = fuse(Module({"main": Function((x,), relu(relu(x)))}))
 
     assert fuse(fused) is fused
 
 
 @pytest.mark.parametrize("seed", range(25))
-def test_the_meaning_is_kept_and_each_operator_has_one_group(
+def test_fusion_keeps_results_and_puts_each_operator_into_one_group(
     random_graph, assert_same_meaning, seed: int
 ) -> None:
     module = random_graph(seed, nodes=40)
@@ -145,7 +145,7 @@ def test_the_meaning_is_kept_and_each_operator_has_one_group(
     assert all(dict(c.op.attrs) == {"Primitive": 1} for c in calls)
 
 
-def test_a_symbolic_graph_keeps_its_meaning(random_graph, assert_same_meaning) -> None:
+def test_fusion_keeps_the_results_of_a_symbolic_graph(random_graph, assert_same_meaning) -> None:
     module = random_graph(7, nodes=40, shape=("h", 3))
 
     assert_same_meaning(module, fuse(module), h=5)

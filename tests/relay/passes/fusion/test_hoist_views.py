@@ -1,4 +1,4 @@
-"""Reshapes at the edges of groups are views: they take neither a kernel nor memory."""
+"""Reshapes at the edges of groups become views, which need neither a kernel nor memory."""
 
 import numpy as np
 import pytest
@@ -28,7 +28,7 @@ def reshape(value: Expr, *shape) -> Call:
 
 
 def body_of(body: Expr, *params: Var) -> Expr:
-    """The body after the pass, which must be well formed and mean what it did."""
+    """Return the body after the pass, and check that it is well formed with the same results."""
     before = Module({"main": Function(params or (x,), body)})
     after = hoist_views(before)
     verify(after)
@@ -37,7 +37,7 @@ def body_of(body: Expr, *params: Var) -> Expr:
     return after.main.body
 
 
-def test_reshapes_before_and_behind_leave_the_group() -> None:
+def test_reshapes_at_both_edges_leave_the_group() -> None:
     p, q = var("p0", (4, 6)), var("p0", (24,))
     before = Call(group(p, reshape(make("exp", reshape(p, 24)), 2, 12)), (x,))
     expected = reshape(Call(group(q, make("exp", q)), (reshape(x, 24),)), 2, 12)
@@ -45,7 +45,7 @@ def test_reshapes_before_and_behind_leave_the_group() -> None:
     assert alike(body_of(before), expected)
 
 
-def test_a_group_of_reshapes_alone_vanishes() -> None:
+def test_a_group_of_reshapes_only_is_removed() -> None:
     p = var("p0", (4, 6))
     made = body_of(Call(group(p, make("expand_dims", reshape(p, 24), axis=0)), (x,)))
 
@@ -63,7 +63,7 @@ def test_a_parameter_read_in_two_shapes_is_two_parameters() -> None:
     assert {slots_of(a)[0] for a in made.args} == {(x, 0)}
 
 
-def test_what_has_no_reshape_at_its_edge_is_the_same_object() -> None:
+def test_a_group_without_reshapes_at_its_edges_is_left_unchanged() -> None:
     p = var("p0", (4, 6))
     inside = make("transpose", reshape(make("exp", p), 3, 8), axes=(1, 0))
     module = Module({"main": Function((x,), Call(group(p, inside), (x,)))})
@@ -71,7 +71,7 @@ def test_what_has_no_reshape_at_its_edge_is_the_same_object() -> None:
     assert hoist_views(module) is module
 
 
-def test_views_take_no_kernel_and_no_memory() -> None:
+def test_views_need_no_kernel_and_no_memory() -> None:
     def opaque(value: Expr) -> Expr:
         return make("nn.softmax", value)
 
@@ -86,7 +86,7 @@ def test_views_take_no_kernel_and_no_memory() -> None:
 
 
 @pytest.mark.parametrize("levels", [1, 2, 3])
-def test_views_of_inputs_constants_and_outputs_may_be_outputs(levels: int) -> None:
+def test_views_of_inputs_constants_and_outputs_are_valid_outputs(levels: int) -> None:
     y = var("y", ("n", 6))
     made = make("exp", y)
     fields = (

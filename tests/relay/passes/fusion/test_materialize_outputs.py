@@ -1,4 +1,4 @@
-"""Every output is written by a call of its own."""
+"""Every output is written by a separate call."""
 
 import numpy as np
 import pytest
@@ -24,7 +24,7 @@ def run(body: Expr) -> Module:
     return after
 
 
-def test_a_parameter_and_a_constant_are_copied() -> None:
+def test_parameters_and_constants_as_outputs_are_copied() -> None:
     one = constant(np.ones((2, 4), "float32"))
     relu = make("nn.relu", x)
 
@@ -34,7 +34,7 @@ def test_a_parameter_and_a_constant_are_copied() -> None:
     assert [fields[0].args[0], fields[1], fields[2].args[0]] == [x, relu, one]
 
 
-def test_views_of_parameters_and_of_outputs_are_copied() -> None:
+def test_views_of_parameters_and_of_other_outputs_are_copied() -> None:
     relu = make("nn.relu", x)
     turned = make("reshape", relu, newshape=(8,))
 
@@ -46,7 +46,7 @@ def test_views_of_parameters_and_of_outputs_are_copied() -> None:
     assert fields[2].args[0] is turned
 
 
-def test_an_output_that_stands_twice_is_copied_the_second_time() -> None:
+def test_a_repeated_output_is_copied() -> None:
     relu = make("nn.relu", x)
 
     fields = run(Tuple((relu, relu))).main.body.fields
@@ -56,11 +56,11 @@ def test_an_output_that_stands_twice_is_copied_the_second_time() -> None:
     assert (fields[1].op, fields[1].args) == ("copy", (relu,))
 
 
-def test_a_model_that_gives_its_input_back_copies_it() -> None:
+def test_an_input_returned_as_the_result_is_copied() -> None:
     assert run(x).main.body.op == "copy"
 
 
-def test_outputs_that_are_calls_leave_the_module_the_same_object() -> None:
+def test_outputs_that_are_distinct_calls_are_left_unchanged() -> None:
     halves = make("split", x, indices_or_sections=2, axis=1)
     bodies = [
         make("nn.relu", x),
@@ -73,7 +73,7 @@ def test_outputs_that_are_calls_leave_the_module_the_same_object() -> None:
         assert materialize_outputs(module) is module
 
 
-def test_one_projection_twice_is_copied() -> None:
+def test_a_repeated_projection_is_copied() -> None:
     halves = make("split", x, indices_or_sections=2, axis=1)
 
     fields = run(Tuple((TupleGetItem(halves, 0), TupleGetItem(halves, 0)))).main.body.fields
@@ -82,7 +82,7 @@ def test_one_projection_twice_is_copied() -> None:
     assert fields[1].op == "copy"
 
 
-def test_tuples_in_tuples_are_seen_through() -> None:
+def test_outputs_in_nested_tuples_are_copied() -> None:
     relu, halves = make("nn.relu", x), make("split", x, indices_or_sections=2, axis=1)
     before = Tuple((relu, Tuple((x, Tuple((relu,)))), halves, halves))
     module = Module({"main": Function((x,), before)})
@@ -98,7 +98,7 @@ def test_tuples_in_tuples_are_seen_through() -> None:
     assert materialize_outputs(fresh) is fresh
 
 
-def test_a_model_whose_result_is_a_tuple_in_a_tuple_is_not_compiled() -> None:
+def test_compiling_a_nested_tuple_result_is_refused() -> None:
     module = Module({"main": Function((x,), Tuple((make("nn.relu", x), Tuple((make("negative", x),)))))})
 
     with pytest.raises(UnsupportedError, match=r"a value is of type \(Tensor.*, which is not compiled"):

@@ -1,4 +1,4 @@
-"""Results of kernels take the places of operands that nothing reads any more."""
+"""Results of kernels overwrite operands that nothing reads later."""
 
 import numpy as np
 import onnx.parser
@@ -30,13 +30,13 @@ x, y = var("x", SHAPE), var("y", SHAPE)
 
 
 def grouped(*results: Expr) -> Module:
-    """A module of ``x`` and ``y`` in which every operator is a kernel, before operands are reused."""
+    """Return a module of ``x`` and ``y`` with a kernel per operator, not yet reusing operands."""
     body = results[0] if len(results) == 1 else Tuple(results)
     return hoist_views(separate(Module({"main": Function((x, y), body)})))
 
 
 def marks(module: Module) -> list[tuple[str, int]]:
-    """The groups that are marked: their last operator and the mark."""
+    """Return the marked groups: their last operator and the mark."""
     calls = [n for n in postorder(module.main.body) if isinstance(n, Call) and isinstance(n.op, Function)]
     found = [(call.op.body, in_place(call)) for call in calls]
     return [(body.op, mark) for body, mark in found if mark is not None]
@@ -50,7 +50,7 @@ def softmax(value: Expr) -> Expr:
     return make("nn.softmax", value)
 
 
-def test_a_sum_takes_the_place_of_its_first_operand() -> None:
+def test_a_sum_overwrites_its_first_operand() -> None:
     before = grouped(softmax(make("add", softmax(x), y)))
     after = reuse_operands(before)
 
@@ -62,7 +62,7 @@ def test_a_sum_takes_the_place_of_its_first_operand() -> None:
     assert parse(show(after)).main.body.args[0].op.attrs == after.main.body.args[0].op.attrs  # type: ignore[union-attr]
 
 
-def test_a_chain_needs_one_place() -> None:
+def test_a_chain_needs_one_buffer() -> None:
     value = softmax(x)
     for _ in range(6):
         value = make("nn.relu", make("add", value, y))
@@ -72,7 +72,7 @@ def test_a_chain_needs_one_place() -> None:
     assert len(marks(after)) == 12
 
 
-def test_a_residual_sum_takes_the_place_of_the_branch_that_dies() -> None:
+def test_a_residual_sum_overwrites_its_branch() -> None:
     skip = softmax(x)
     branch = softmax(make("negative", skip))
     after = reuse_operands(grouped(softmax(make("add", branch, skip))))
@@ -80,7 +80,7 @@ def test_a_residual_sum_takes_the_place_of_the_branch_that_dies() -> None:
     assert marks(after) == [("add", 0)]
 
 
-def test_the_tail_of_a_matrix_product_is_added_where_an_operand_lies() -> None:
+def test_the_epilogue_of_a_matrix_product_overwrites_its_operand() -> None:
     weight = constant(np.ones((64, 64), "float32"))
     skip = softmax(x)
     body = softmax(make("nn.relu", make("add", make("nn.dense", skip, weight), softmax(y))))
@@ -89,13 +89,13 @@ def test_the_tail_of_a_matrix_product_is_added_where_an_operand_lies() -> None:
     assert marks(after) == [("nn.relu", 2)]
 
 
-def test_an_operand_may_be_read_twice_as_one_argument() -> None:
+def test_an_operand_read_twice_may_be_overwritten() -> None:
     middle = softmax(x)
 
     assert marks(reuse_operands(grouped(softmax(make("add", middle, middle))))) == [("add", 0)]
 
 
-def test_sizes_may_be_named() -> None:
+def test_operands_of_symbolic_sizes_are_overwritten() -> None:
     p = var("p", ("n", 64))
     before = separate(Module({"main": Function((p,), softmax(make("nn.relu", softmax(p))))}))
     after = reuse_operands(before)
@@ -105,7 +105,7 @@ def test_sizes_may_be_named() -> None:
     assert evaluate_dim(planned(after).size, {n: 8}) == 8 * 64 * 4
 
 
-def test_a_view_that_is_the_last_reader_gives_its_place() -> None:
+def test_an_operand_read_through_a_view_is_overwritten() -> None:
     flat = make("reshape", softmax(x), newshape=(-1,))
 
     assert marks(reuse_operands(grouped(softmax(make("nn.relu", flat))))) == [("nn.relu", 0)]
@@ -141,13 +141,13 @@ row = make("sum", softmax(x), axis=(1,), keepdims=True)
         pytest.param((softmax(TupleGetItem(halves, 0)),), id="split"),
     ],
 )
-def test_other_operands_keep_their_places(results: tuple[Expr, ...]) -> None:
+def test_other_operands_are_not_overwritten(results: tuple[Expr, ...]) -> None:
     before = grouped(*results)
 
     assert reuse_operands(before) is before
 
 
-def test_a_mark_that_is_not_earned_goes_or_is_an_error() -> None:
+def test_an_invalid_mark_is_an_error_and_is_corrected_by_the_pass() -> None:
     text = show(reuse_operands(grouped(softmax(make("add", softmax(x), y)))))
     wrong = parse(text.replace("in_place=0", "in_place=1"))
 
@@ -157,7 +157,7 @@ def test_a_mark_that_is_not_earned_goes_or_is_an_error() -> None:
 
 
 def random_elementwise(seed: int, shape: tuple[int | str, ...], nodes: int = 24) -> Module:
-    """Sums, products and unary functions of what was made before, of rows and columns; several results."""
+    """Return sums, products and unary functions of earlier values, of rows and columns: several results."""
     rng = np.random.default_rng(seed)
     a, b = var("a", shape), var("b", shape)
     column, line = var("column", (shape[0], 1)), var("line", (shape[1],))
@@ -185,7 +185,7 @@ def one_kernel_an_operator(*_: object) -> Pipeline[Module]:
     ("seed", "shape"),
     [(0, (130, 513)), (1, (64, 2048)), (2, (3, 5)), (3, ("n", 129)), (4, ("n", "m"))],
 )
-def test_what_is_computed_stays_the_same(
+def test_random_elementwise_graphs_keep_their_results(
     monkeypatch: pytest.MonkeyPatch, threads: None, seed: int, shape: tuple[int | str, ...], target: str
 ) -> None:
     module = random_elementwise(seed, shape)
@@ -229,7 +229,7 @@ g (float[N, 8] x, bool go) => (float[N, 8] last, float[M, 8] found) {
 
 
 @pytest.mark.parametrize("target", ["native", "c"])
-def test_places_are_reused_in_loops_and_at_extents_from_data(
+def test_operands_are_overwritten_in_loops_and_with_data_dependent_extents(
     monkeypatch: pytest.MonkeyPatch, target: str
 ) -> None:
     header = '<ir_version: 8, opset_import: ["" : 18]>'
@@ -248,7 +248,7 @@ def test_places_are_reused_in_loops_and_at_extents_from_data(
 @pytest.mark.slow
 @pytest.mark.parametrize("target", ["native", "c"])
 @pytest.mark.parametrize("batch", [1, "n"])
-def test_residual_networks_stay_the_same(threads: None, batch: int | str, target: str) -> None:
+def test_residual_networks_keep_their_results(threads: None, batch: int | str, target: str) -> None:
     rng = np.random.default_rng(0)
 
     def weight(*shape: int) -> Expr:

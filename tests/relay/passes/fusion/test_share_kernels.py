@@ -1,4 +1,4 @@
-"""Groups that differ in numbers only are one kernel, which takes the numbers as arguments."""
+"""Groups that differ only in numbers share a kernel, which takes the numbers as arguments."""
 
 import numpy as np
 import pytest
@@ -20,14 +20,14 @@ def group(body: Expr, *params: Var) -> Function:
 
 
 def scaled(value: Expr, factor: float, added: float) -> Call:
-    """A group of its own applied to ``value``: its elements times ``factor``, and ``added``."""
+    """Return a separate group applied to ``value``, which multiplies by ``factor`` and adds ``added``."""
     p = var("p0", (4, 6))
     body = make("add", make("multiply", p, constant(factor, "float32")), constant(added, "float32"))
     return Call(group(body, p), (value,))
 
 
 def after(body: Expr) -> Expr:
-    """The body after the pass, which must be well formed and mean what it did, to the bit."""
+    """Return the body after the pass, and check that it is well formed and bit-exact with the one before."""
     before = Module({"main": Function((x, y), body)})
     made = share_kernels(before)
     verify(made)
@@ -38,7 +38,7 @@ def after(body: Expr) -> Expr:
     return made.main.body if made is not before else body
 
 
-def test_the_number_that_differs_becomes_a_parameter_and_the_other_stays() -> None:
+def test_only_the_number_that_differs_becomes_a_parameter() -> None:
     p, number = var("p0", (4, 6)), var("p1", ())
     one = group(make("add", make("multiply", p, number), constant(1.0, "float32")), p, number)
     expected = Tuple((Call(one, (x, constant(0.5, "float32"))), Call(one, (y, constant(0.25, "float32")))))
@@ -47,13 +47,13 @@ def test_the_number_that_differs_becomes_a_parameter_and_the_other_stays() -> No
 
 
 @pytest.mark.parametrize("numbers", [(0.5, 0.5), (0.5,)], ids=["alike", "alone"])
-def test_groups_of_the_same_numbers_stay_the_same_object(numbers) -> None:
+def test_groups_with_equal_numbers_are_left_unchanged(numbers) -> None:
     body = Tuple(tuple(scaled(value, number, 1.0) for value, number in zip((x, y), numbers, strict=False)))
 
     assert after(body) is body
 
 
-def test_numbers_that_operators_look_at_stay() -> None:
+def test_numbers_that_operators_inspect_stay_constants() -> None:
     def clipped(value: Expr, limit: float) -> Call:
         p = var("p0", (4, 6))
         return Call(group(make("power", p, constant(limit, "float32")), p), (value,))
@@ -63,7 +63,7 @@ def test_numbers_that_operators_look_at_stay() -> None:
     assert after(body) is body
 
 
-def test_scales_and_zero_points_become_parameters() -> None:
+def test_different_scales_and_zero_points_become_parameters() -> None:
     def quantized(value: Expr, scale: float, zero: int) -> Call:
         p = var("p0", (4, 6))
         point = constant(zero, "int8")
@@ -79,7 +79,7 @@ def test_scales_and_zero_points_become_parameters() -> None:
     assert alike(first.op, second.op)
 
 
-def test_integers_that_count_stay() -> None:
+def test_integers_used_as_indices_stay_constants() -> None:
     def moved(value: Expr, places: int) -> Call:
         p = var("p0", (4, 6))
         body = make("take", p, make("add", constant(places, "int64"), constant(1, "int64")), axis=0)
@@ -90,7 +90,7 @@ def test_integers_that_count_stay() -> None:
     assert after(body) is body
 
 
-def test_a_number_in_two_places_is_one_parameter() -> None:
+def test_a_number_used_twice_becomes_one_parameter() -> None:
     def twice(value: Expr, factor: float) -> Call:
         p, number = var("p0", (4, 6)), constant(factor, "float32")
         return Call(group(make("add", make("multiply", p, number), number), p), (value,))
@@ -101,14 +101,14 @@ def test_a_number_in_two_places_is_one_parameter() -> None:
     assert [len(call.args) for call in made.fields if isinstance(call, Call)] == [2, 2]
 
 
-def test_zeros_of_other_signs_are_other_numbers() -> None:
+def test_zeros_of_different_signs_are_different_numbers() -> None:
     made = after(Tuple((scaled(x, 0.0, 1.0), scaled(y, -0.0, 1.0))))
 
     assert isinstance(made, Tuple)
     assert [len(call.args) for call in made.fields if isinstance(call, Call)] == [2, 2]
 
 
-def test_layers_with_scales_of_their_own_are_compiled_once() -> None:
+def test_layers_that_differ_only_in_scales_are_compiled_once() -> None:
     value: Expr = x
     for scale in (0.5, 0.3, 0.7):
         total = make("sum", make("multiply", value, constant(scale, "float32")), axis=(1,), keepdims=True)

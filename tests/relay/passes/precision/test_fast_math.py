@@ -1,4 +1,4 @@
-"""Quicker functions, no further from the exact ones than the pass says."""
+"""Fast functions are within the errors stated by the pass."""
 
 import math
 
@@ -44,7 +44,7 @@ def exact(op: str, values: np.ndarray, **attrs) -> np.ndarray:
         ("nn.silu", {}, fast.EXP_ERROR, 1e-35),
     ],
 )
-def test_the_stated_errors_hold(op: str, attrs: dict, relative: float, absolute: float) -> None:
+def test_errors_are_within_the_stated_bounds(op: str, attrs: dict, relative: float, absolute: float) -> None:
     made = compile(module_of(op, **attrs), opt_level=4)(EVERYWHERE)
     wanted = exact(op, EVERYWHERE, **attrs)
 
@@ -52,7 +52,7 @@ def test_the_stated_errors_hold(op: str, attrs: dict, relative: float, absolute:
 
 
 @pytest.mark.parametrize("kind", ["none", "tanh"])
-def test_gelu_errs_by_no_more_than_its_curve(kind: str) -> None:
+def test_gelu_error_is_within_the_bound_of_its_tanh(kind: str) -> None:
     made = compile(module_of("nn.gelu", approximate=kind), opt_level=4)(EVERYWHERE)
     gap = np.abs(made - exact("nn.gelu", EVERYWHERE, approximate=kind))
 
@@ -60,7 +60,7 @@ def test_gelu_errs_by_no_more_than_its_curve(kind: str) -> None:
 
 
 @pytest.mark.parametrize("op", ["exp", "tanh", "erf", "sigmoid", "nn.silu", "nn.gelu"])
-def test_the_graph_means_nearly_the_same(op: str) -> None:
+def test_results_are_nearly_unchanged(op: str) -> None:
     before = module_of(op)
     after = fast_math(before)
     data = np.linspace(-9, 9, 101, dtype="float32")
@@ -69,14 +69,14 @@ def test_the_graph_means_nearly_the_same(op: str) -> None:
     np.testing.assert_allclose(interpret(after, [data]), interpret(before, [data]), rtol=1e-5, atol=1e-5)
 
 
-def test_other_operators_and_other_floats_are_the_same_object() -> None:
+def test_other_operators_and_dtypes_are_left_unchanged() -> None:
     half = var("h", (4,), "float16")
     for body in (make("exp", half), make("sqrt", x), make("nn.softmax", x)):
         module = Module({"main": Function((half, x), body)})
         assert fast_math(module) is module
 
 
-def test_no_level_below_4_is_inexact() -> None:
+def test_fast_math_is_used_at_level_4_only() -> None:
     for level in range(5):
         names = {one.__name__ for one in pipeline(level).passes}  # type: ignore[attr-defined]
         assert ("fast_math" in names) == (level == 4)

@@ -1,4 +1,4 @@
-"""What kernels of narrow products hand on to element-wise ones is stored in 16 bits."""
+"""Values passed from 16-bit product kernels to element-wise kernels are stored in 16 bits."""
 
 import numpy as np
 
@@ -27,7 +27,7 @@ def product(data: Expr = x) -> Expr:
 
 
 def narrowed(body: Expr) -> tuple[Module, Module]:
-    """The fused module before and after the pass: well formed and of nearly the same meaning."""
+    """Return the fused module before and after the pass, and check that results are nearly equal."""
     before = fuse(Module({"main": Function((x,), body)}))
     after = narrow_links(before, "bfloat16")
     verify(after)
@@ -42,7 +42,7 @@ def groups(module: Module) -> list[Call]:
     return [call for call in calls if isinstance(call.op, Function)]
 
 
-def test_one_of_two_sums_is_stored_in_16_bits_and_read_as_float32() -> None:
+def test_one_of_two_added_products_is_stored_in_16_bits() -> None:
     bias, first, second = const(16), const(16, 16, dtype="bfloat16"), const(16, 16, dtype="bfloat16")
 
     def sums(weight: Constant) -> Expr:
@@ -65,7 +65,7 @@ def postorder_ops(call: Call) -> list[object]:
     return [node.op for node in postorder(call.op.body) if isinstance(node, Call)]
 
 
-def test_what_norms_and_outputs_read_keeps_its_digits() -> None:
+def test_values_read_by_norms_and_outputs_stay_float32() -> None:
     for body in (make("nn.softmax", product()), product(), make("nn.relu", var_sum())):
         before, after = narrowed(body)
 
@@ -73,11 +73,11 @@ def test_what_norms_and_outputs_read_keeps_its_digits() -> None:
 
 
 def var_sum() -> Expr:
-    """A sum of what no product made."""
+    """Return a sum of values that no product computed."""
     return make("cast", make("transpose", make("add", x, x), axes=(0, 1)), dtype="float32")
 
 
-def test_a_skipped_sum_of_a_compiled_model_is_narrow() -> None:
+def test_the_skip_connection_of_a_compiled_model_is_stored_in_16_bits() -> None:
     image = var("x", (1, 16, 8, 8))
     first = make("nn.relu", make("nn.conv2d", image, const(16, 16, 1, 1)))
     branches = (make("nn.conv2d", first, const(16, 16, n, n), padding=n // 2) for n in (1, 3))

@@ -1,4 +1,4 @@
-"""Products of 16 bits, all else in 32, and a module whose inputs and outputs keep their types."""
+"""Products in 16 bits, everything else in 32, with unchanged types of inputs and outputs."""
 
 import numpy as np
 import pytest
@@ -20,7 +20,7 @@ from tvmlite.te.codegen import process
 from tvmlite.techniques.winograd import operator as winograd
 
 WITHOUT = Target.parse("llvm -mtriple=x86_64-linux-gnu -mcpu=znver3")
-"""A processor that has no arithmetic of 16 bits."""
+"""A processor without 16-bit arithmetic."""
 
 WITH = ("znver4", "znver5", "cooperlake", "sapphirerapids")
 
@@ -41,7 +41,7 @@ def dense(value: Expr, units: int = 16) -> Expr:
 
 
 def mixed(body: Expr, dtype: str = "bfloat16", **lists) -> Module:
-    """The module after the pass: well formed, of the same types, and nearly the same meaning."""
+    """Return the module after the pass, and check well-formedness, types and nearly equal results."""
     before = Module({"main": Function((x,), body)})
     after = to_mixed_precision(dtype, **lists)(before)
     verify(after)
@@ -55,13 +55,13 @@ def mixed(body: Expr, dtype: str = "bfloat16", **lists) -> Module:
 
 
 def dtypes(module: Module) -> list[tuple[str, str]]:
-    """Operators and the dtypes of their first arguments."""
+    """Return the operators and the dtypes of their first arguments."""
     calls = [node for node in postorder(module.main.body) if isinstance(node, Call)]
     return [(str(c.op), tensor_type_of(c.args[0]).dtype) for c in calls if not isinstance(c.args[0], Tuple)]
 
 
 @pytest.mark.parametrize("dtype", ["bfloat16", "float16"])
-def test_a_product_takes_narrow_operands_and_gives_its_sums(dtype: str) -> None:
+def test_a_product_reads_16_bit_operands_and_returns_float32(dtype: str) -> None:
     weight = const(4, 16)
     after = mixed(make("nn.dense", x, weight), dtype)
     expected = make("nn.dense", cast(x, dtype), cast(weight, dtype), out_dtype="float32")
@@ -69,7 +69,7 @@ def test_a_product_takes_narrow_operands_and_gives_its_sums(dtype: str) -> None:
     assert alike(after.main.body, expected)
 
 
-def test_what_is_behind_a_product_works_on_its_sums_and_is_rounded_where_the_next_reads_it() -> None:
+def test_an_epilogue_is_computed_in_float32_and_rounded_for_the_next_product() -> None:
     bias, first, second = const(16), const(16, 16), const(16, 16)
 
     def tail(product: Expr) -> Expr:
@@ -83,7 +83,7 @@ def test_what_is_behind_a_product_works_on_its_sums_and_is_rounded_where_the_nex
     assert alike(after.main.body, expected)
 
 
-def test_all_readers_of_a_rounded_value_read_the_rounded_one() -> None:
+def test_all_readers_of_a_rounded_value_read_the_rounded_value() -> None:
     normal = make("nn.softmax", make("exp", x))
     after = mixed(make("add", normal, dense(normal)))
 
@@ -94,14 +94,14 @@ def test_all_readers_of_a_rounded_value_read_the_rounded_one() -> None:
     assert tensor_type_of(widened.args[0]).dtype == "bfloat16"
 
 
-def test_an_input_is_read_as_it_is_by_all_but_products() -> None:
+def test_only_products_read_a_rounded_input() -> None:
     after = mixed(make("add", x, dense(make("nn.gelu", dense(x)))))
 
     (total,) = (node for node in postorder(after.main.body) if isinstance(node, Call) and node.op == "add")
     assert total.args[0] is x
 
 
-def test_values_are_moved_about_in_16_bits_before_products_and_behind_rounded_ones() -> None:
+def test_data_movement_is_done_in_16_bits_next_to_rounded_values() -> None:
     relu = make("nn.relu", dense(x))
     turned = make("transpose", make("reshape", relu, newshape=(3, -1, 4, 4)), axes=(0, 1, 3, 2))
     back = make("reshape", turned, newshape=(3, -1, 16))
@@ -112,7 +112,7 @@ def test_values_are_moved_about_in_16_bits_before_products_and_behind_rounded_on
     assert sum(op == "cast" and kind == "float32" for op, kind in dtypes(after)) == 4
 
 
-def test_a_pool_is_narrow_between_convolutions() -> None:
+def test_pooling_between_convolutions_is_done_in_16_bits() -> None:
     image = var("x", (1, 3, 9, 9))
     first = make("nn.relu", make("nn.conv2d", image, const(8, 3, 3, 3)))
     pooled = make("nn.max_pool2d", first, pool_size=2)
@@ -121,7 +121,7 @@ def test_a_pool_is_narrow_between_convolutions() -> None:
     assert ("nn.max_pool2d", "bfloat16") in dtypes(to_mixed_precision()(module))
 
 
-def test_masks_of_attention_stay_wide() -> None:
+def test_attention_masks_stay_float32() -> None:
     query = make("reshape", x, newshape=(3, 2, -1, 8))
     mask = constant(np.float32(-3e38))
     after = mixed(make("nn.attention", query, query, query, mask, scale=0.5))
@@ -132,7 +132,7 @@ def test_masks_of_attention_stay_wide() -> None:
     assert attention["out_dtype"] == "float32"
 
 
-def test_tuples_are_narrow_or_wide_field_by_field() -> None:
+def test_tuple_fields_have_separate_precisions() -> None:
     halves = make("split", dense(x), indices_or_sections=2, axis=-1)
     joined = make("concatenate", Tuple((TupleGetItem(halves, 1), TupleGetItem(halves, 0))), axis=-1)
     other = make("concatenate", Tuple((dense(x), make("exp", x))), axis=-1)
@@ -143,21 +143,21 @@ def test_tuples_are_narrow_or_wide_field_by_field() -> None:
     assert ("tanh", "float32") in dtypes(after)
 
 
-def test_one_cast_serves_all_readers() -> None:
+def test_all_readers_share_one_cast() -> None:
     after = mixed(make("add", dense(x), dense(x)))
 
     assert sum(op == "cast" and kind == "float32" for op, kind in dtypes(after)) == 3
 
 
 @pytest.mark.parametrize("target", [None, WITHOUT])
-def test_what_has_no_product_is_the_same_object(target: Target | None) -> None:
+def test_a_module_without_products_is_left_unchanged(target: Target | None) -> None:
     module = Module({"main": Function((x,), make("nn.softmax", make("nn.relu", x)))})
 
     assert to_mixed_precision("bfloat16", target=target)(module) is module
 
 
 @pytest.mark.parametrize("dtype", ["bfloat16", "float16"])
-def test_without_arithmetic_of_16_bits_what_is_rounded_is_stored_as_float32(dtype: str) -> None:
+def test_without_16_bit_arithmetic_rounded_values_are_stored_as_float32(dtype: str) -> None:
     first, second = const(16, 16), const(4, 16)
     after = mixed(
         make("nn.dense", make("nn.relu", make("nn.dense", x, first)), second), dtype, target=WITHOUT
@@ -171,7 +171,7 @@ def test_without_arithmetic_of_16_bits_what_is_rounded_is_stored_as_float32(dtyp
     assert alike(after.main.body, expected)
 
 
-def test_stored_as_float32_values_are_moved_about_so_and_are_the_same_values() -> None:
+def test_storing_rounded_values_as_float32_gives_the_same_results() -> None:
     relu = make("nn.relu", dense(x))
     halves = make("split", make("reshape", relu, newshape=(-1, 16)), indices_or_sections=2, axis=-1)
     joined = make("concatenate", Tuple((TupleGetItem(halves, 1), TupleGetItem(halves, 0))), axis=-1)
@@ -187,7 +187,7 @@ def test_stored_as_float32_values_are_moved_about_so_and_are_the_same_values() -
 
 
 @pytest.mark.parametrize("target", ["c", *(f"llvm -mtriple=x86_64-linux-gnu -mcpu={cpu}" for cpu in WITH)])
-def test_with_such_arithmetic_and_in_c_halves_are_stored(target: str) -> None:
+def test_with_16_bit_arithmetic_and_in_c_values_are_stored_in_16_bits(target: str) -> None:
     assert has_16_bit_products(Target.parse(target))
     module = Module({"main": Function((x,), dense(make("nn.relu", dense(x))))})
 
@@ -196,7 +196,7 @@ def test_with_such_arithmetic_and_in_c_halves_are_stored(target: str) -> None:
 
 
 @pytest.mark.parametrize("cpu", ["znver3", "znver5", "sapphirerapids"])
-def test_convolutions_go_by_winograds_of_float32_but_where_tiles_multiply(cpu: str) -> None:
+def test_convolutions_use_float32_winograd_except_with_tile_instructions(cpu: str) -> None:
     image = var("x", (1, 64, 28, 28))
     module = Module({"main": Function((image,), make("nn.conv2d", image, const(64, 64, 3, 3), padding=1))})
     target = Target.parse(f"llvm -mtriple=x86_64-linux-gnu -mcpu={cpu}")
@@ -213,14 +213,14 @@ def test_convolutions_go_by_winograds_of_float32_but_where_tiles_multiply(cpu: s
     assert (winograd.CONVOLUTION in inside) == (cpu != "sapphirerapids")
 
 
-def test_a_mixed_model_can_be_verified() -> None:
+def test_a_mixed_precision_model_can_be_verified() -> None:
     module = Module({"main": Function((x,), make("nn.relu", dense(make("nn.relu", dense(x)))))})
 
     compile(module, precision="bfloat16", verify=True)
 
 
 @pytest.mark.parametrize(("level", "op"), [(1, "nn.gelu"), (2, "fast_erf")])
-def test_errors_below_those_of_16_bits_are_allowed_from_level_2_on(level: int, op: str) -> None:
+def test_fast_functions_are_used_in_mixed_precision_from_level_2(level: int, op: str) -> None:
     module = Module({"main": Function((x,), dense(make("nn.gelu", dense(x))))})
     body = pipeline(level, precision="bfloat16").run(module).main.body
     groups = [
@@ -241,7 +241,7 @@ def test_other_precisions_are_refused() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("target", ["native", "llvm -mcpu=x86-64-v3", "llvm -mcpu=znver4", "c"])
 @pytest.mark.parametrize("units", [10, 16, 37])
-def test_compiled_it_is_as_near(target: str, units: int) -> None:
+def test_compiled_results_are_within_the_error_bound(target: str, units: int) -> None:
     body = make("nn.softmax", dense(make("nn.relu", make("add", dense(x), const(16))), units))
     module = Module({"main": Function((x,), body)})
     data = rng.standard_normal((3, 7, 16)).astype("float32")
@@ -253,7 +253,7 @@ def test_compiled_it_is_as_near(target: str, units: int) -> None:
     assert np.abs(lib(data) - wanted).max() <= 3e-2 * wanted.max()
 
 
-def test_open_sizes_take_pairs_too() -> None:
+def test_products_of_open_sizes_are_within_the_error_bound() -> None:
     image = var("x", (1, 16, "h", "w"))
     wide = make("nn.relu", make("nn.conv2d", image, const(256, 16, 1, 1)))
     module = Module({"main": Function((image,), make("nn.conv2d", wide, const(8, 256, 3, 3), padding=1))})

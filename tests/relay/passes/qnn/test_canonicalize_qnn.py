@@ -1,5 +1,5 @@
-"""Quantized operators of TVM are written out in plain operators of integers; tests/relay/ops/test_qnn.py has
-what they compute."""
+"""TVM's quantized operators are rewritten as plain integer operators; tests/relay/ops/test_qnn.py tests
+their results."""
 
 from __future__ import annotations
 
@@ -28,36 +28,36 @@ AFTER = """def @main(%x: Tensor[(2, 3), int32]) {
 }"""
 
 
-def test_a_requantization_is_a_product_and_a_shift() -> None:
+def test_requantize_becomes_a_product_and_a_shift() -> None:
     assert alike(canonicalize_qnn(relay.parse(BEFORE)).main, relay.parse(AFTER).main)
 
 
-def test_a_module_without_quantized_operators_is_the_same_object() -> None:
+def test_a_module_without_quantized_operators_is_left_unchanged() -> None:
     module = relay.parse(AFTER)
 
     assert canonicalize_qnn(module) is module
 
 
-def test_it_has_the_name_that_tvm_gives_it() -> None:
+def test_the_pass_is_available_under_tvms_name() -> None:
     module = relay.parse(BEFORE)
 
     assert alike(relay.transform.CanonicalizeQnnOps()(module).main, canonicalize_qnn(module).main)
 
 
-def test_new_nodes_have_the_place_of_what_they_replace() -> None:
+def test_new_nodes_have_the_span_of_the_replaced_node() -> None:
     module = relay.parse(BEFORE)
     after = canonicalize_qnn(module).main.body
 
     assert {one.span for one in postorder(after) if isinstance(one, relay.Call)} == {module.main.body.span}
 
 
-def test_equal_scales_leave_nothing_but_the_zero_points() -> None:
+def test_equal_scales_need_no_multiplication() -> None:
     module = relay.parse(BEFORE.replace("1.5f", "0.5f"))
 
     assert "multiply" not in str(canonicalize_qnn(module))
 
 
-def test_no_quantized_operator_is_left_and_the_meaning_is_kept() -> None:
+def test_all_quantized_operators_are_replaced_and_results_are_kept() -> None:
     source = np.random.default_rng(0)
     x = relay.var("x", shape=(1, 3, 8, 8), dtype="uint8")
     kernel = relay.const(source.integers(-128, 128, (4, 3, 3, 3)).astype(np.int8))
@@ -76,14 +76,14 @@ def test_no_quantized_operator_is_left_and_the_meaning_is_kept() -> None:
     np.testing.assert_array_equal(interpret(after, [data]), interpret(module, [data]))
 
 
-def test_scales_that_are_computed_leave_the_requantization() -> None:
+def test_requantize_with_computed_scales_is_left_unchanged() -> None:
     text = BEFORE.replace("(2, 3), int32]", "(2, 3), int32], %s: Tensor[(), float32]").replace("0.5f", "%s")
     module = relay.parse(text)
 
     assert canonicalize_qnn(module) is module
 
 
-def test_a_convolution_of_another_layout_is_written_out_too() -> None:
+def test_a_convolution_of_another_layout_is_replaced() -> None:
     data = relay.var("x", shape=(1, 5, 5, 3), dtype="uint8")
     weight = relay.const(np.arange(24, dtype=np.int8).reshape(2, 2, 3, 2))
     zeros = relay.const(3), relay.const(0), relay.const(0.5), relay.const(0.25)

@@ -1,4 +1,4 @@
-"""Activations in every order of their factors become one operator."""
+"""Activations become one operator, whatever the order of their factors."""
 
 import math
 
@@ -45,7 +45,7 @@ def tanh(v: Expr) -> Expr:
 
 
 def fast(v: Expr) -> Expr:
-    """As onnxruntime's FastGelu is taken apart."""
+    """Return the formula that onnxruntime's FastGelu is decomposed into."""
     return make("tanh", mul(v, add(c(0.797885), mul(c(0.0356774), mul(v, v)))))
 
 
@@ -105,7 +105,7 @@ SUM = make("cumsum", x, axis=1)
 
 @pytest.mark.parametrize("data", [SUM, make("add", SUM, constant(0.25, "float32"))])
 @pytest.mark.parametrize(("name", "form"), [(n, form) for n, forms in FORMS.items() for form in forms])
-def test_every_form_is_one_operator(name: str, form, data: Expr) -> None:
+def test_every_form_becomes_one_operator(name: str, form, data: Expr) -> None:
     made = recognized(form(data))
 
     assert isinstance(made, Call)
@@ -113,7 +113,7 @@ def test_every_form_is_one_operator(name: str, form, data: Expr) -> None:
 
 
 @pytest.mark.parametrize(("curve", "kind"), [(erf, "none"), (tanh, "tanh"), (fast, "tanh")])
-def test_gelu_says_which_curve_it_is(curve, kind: str) -> None:
+def test_gelu_records_the_approximation(curve, kind: str) -> None:
     assert recognized(mul(x, c(0.5), add(curve(x), c(1))))["approximate"] == kind
 
 
@@ -130,13 +130,13 @@ def test_gelu_says_which_curve_it_is(curve, kind: str) -> None:
         make("minimum", make("maximum", x, c(2)), c(1)),
     ],
 )
-def test_what_is_something_else_is_the_same_object(body: Expr) -> None:
+def test_other_formulas_are_left_unchanged(body: Expr) -> None:
     module = Module({"main": Function((x,), body)})
 
     assert recognize_activations(module) is module
 
 
-def test_a_row_of_limits_is_a_clip() -> None:
+def test_minimum_and_maximum_with_a_constant_row_become_a_clip() -> None:
     made = recognized(make("maximum", make("minimum", x, c(6)), constant([0.0], "float32")))
 
     assert [node.op for node in postorder(made) if isinstance(node, Call)] == ["clip"]

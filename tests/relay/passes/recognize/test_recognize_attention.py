@@ -1,4 +1,4 @@
-"""Attention as exporters write it becomes one operator, wherever scales, masks and transposes stand."""
+"""Attention as exporters write it becomes one operator, with scales, masks and transposes in any position."""
 
 import math
 
@@ -50,7 +50,7 @@ def heads(value: Expr, length, axes=(0, 2, 1, 3), count: int = H) -> Expr:
 
 
 def matmul(a: Expr, b: Expr, m, inner, n) -> Expr:
-    """As the importer writes a product of rank 4."""
+    """Return a product of rank 4 as the importer writes it."""
     flat = make(
         "nn.batch_matmul", reshape(a, B * H, m, inner), reshape(b, B * H, inner, n), transpose_b=False
     )
@@ -68,7 +68,7 @@ def joined(value: Expr) -> Expr:
 def attention(
     scores_of=lambda s: times(s, 0.4), query=lambda x: x, key=lambda x: x, value=lambda x: x
 ) -> Expr:
-    """All of it, with something done to the scores, the query (heads first) or the key (lengths last)."""
+    """Return attention, with a change of the scores, the query (heads first) or the key (lengths last)."""
     left, right = query(heads(q, S)), key(heads(k, T, (0, 2, 3, 1)))
     weights = softmax(scores_of(matmul(left, right, S, D, T)))
     return joined(matmul(weights, value(heads(v, T)), S, T, D))
@@ -87,7 +87,7 @@ def arrays() -> list[np.ndarray]:
 
 
 def recognized(body: Expr) -> Module:
-    """The module after the pass, which must not have changed what it computes."""
+    """Return the module after the pass, and check that its results are unchanged."""
     before = Module({"main": Function(INPUTS, body)})
     after = recognize_attention(eliminate_common_subexpr(simplify_expr(before)))
     verify(after)
@@ -118,7 +118,7 @@ SCALES = {
 
 
 @pytest.mark.parametrize("where", SCALES)
-def test_scales_may_stand_anywhere(where: str) -> None:
+def test_scales_are_recognized_in_every_position(where: str) -> None:
     body, scale = SCALES[where]
 
     assert the_attention(recognized(body))["scale"] == pytest.approx(scale)
@@ -139,11 +139,11 @@ MASKS = {
 
 
 @pytest.mark.parametrize("mask", MASKS)
-def test_masks_may_be_added_or_filled_in(mask: str) -> None:
+def test_added_and_filled_masks_are_recognized(mask: str) -> None:
     assert the_attention(recognized(attention(MASKS[mask])))["layout"] == "bshd"
 
 
-def test_a_reshape_between_scores_and_softmax_is_seen_through() -> None:
+def test_a_reshape_between_scores_and_softmax_is_recognized() -> None:
     left, right = reshape(heads(q, S), B * H, S, D), reshape(heads(k, T), B * H, T, D)
     scores = make("nn.batch_matmul", left, right, transpose_b=True)
     weights = softmax(times(scores, 0.3))
@@ -155,7 +155,7 @@ def test_a_reshape_between_scores_and_softmax_is_seen_through() -> None:
 
 
 def guarded(condition_of) -> Expr:
-    """Attention whose weights are 0 where a condition on them says."""
+    """Return attention with zero weights where a condition on them holds."""
     scores = make(
         "where", seen, times(matmul(heads(q, S), heads(k, T, (0, 2, 3, 1)), S, D, T), 0.4), scalar(-np.inf)
     )
@@ -164,7 +164,7 @@ def guarded(condition_of) -> Expr:
     return joined(matmul(kept, heads(v, T), S, T, D))
 
 
-def test_queries_that_see_nothing_may_give_zero() -> None:
+def test_zeros_for_fully_masked_queries_are_recognized() -> None:
     module = Module({"main": Function(INPUTS, guarded(lambda weights: make("isnan", weights)))})
     after = recognize_attention(eliminate_common_subexpr(simplify_expr(module)))
     data = arrays()
@@ -177,7 +177,7 @@ def test_queries_that_see_nothing_may_give_zero() -> None:
     np.testing.assert_allclose(compile(module)(*data), wanted, rtol=1e-4, atol=1e-5)
 
 
-def test_rows_that_are_told_to_be_zero_are_so_behind() -> None:
+def test_rows_set_to_zero_by_another_condition_are_zeroed_after_attention() -> None:
     lowest = make("max", make("where", seen, scalar(0), scalar(-np.inf)), axis=(3,), keepdims=True)
     body = guarded(lambda weights: make("equal", lowest, scalar(-np.inf)))
     module = Module({"main": Function(INPUTS, body)})
@@ -190,7 +190,7 @@ def test_rows_that_are_told_to_be_zero_are_so_behind() -> None:
         np.testing.assert_allclose(made, interpret(module, data), rtol=1e-4, atol=1e-5)
 
 
-def test_heads_that_are_repeated_are_read_where_they_are() -> None:
+def test_repeated_heads_are_read_without_copies() -> None:
     few_k, few_v = var("k", (B, T, 2 * D)), var("v", (B, T, 2 * D))
 
     def repeated(value: Expr) -> Expr:
@@ -213,14 +213,14 @@ def test_heads_that_are_repeated_are_read_where_they_are() -> None:
 
 
 @pytest.mark.parametrize("axes", [(0, 2, 1, 3), (2, 0, 1, 3)])
-def test_a_transpose_of_the_result_is_its_layout(axes: tuple) -> None:
+def test_a_transpose_of_the_result_becomes_the_layout(axes: tuple) -> None:
     weights = softmax(matmul(heads(q, S), heads(k, T, (0, 2, 3, 1)), S, D, T))
     found = the_attention(recognized(transpose(matmul(weights, heads(v, T), S, T, D), *axes)))
 
     assert found["layout"] == "".join("bhsd"[axis] for axis in axes)
 
 
-def test_what_is_not_attention_is_the_same_object() -> None:
+def test_other_formulas_are_left_unchanged() -> None:
     product = matmul(heads(q, S), heads(k, T, (0, 2, 3, 1)), S, D, T)
     weights = softmax(product)
     other_axis = make("nn.softmax", product, axis=2)
@@ -241,7 +241,7 @@ def test_what_is_not_attention_is_the_same_object() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("target", ["native", "llvm -mcpu=x86-64-v3", "c"])
 @pytest.mark.parametrize("mask", ["a row for each batch", "filled with minus infinity"])
-def test_one_kernel_takes_in_all_that_is_around_it(mask: str, target: str) -> None:
+def test_attention_and_its_surroundings_form_one_kernel(mask: str, target: str) -> None:
     module = Module({"main": Function(INPUTS, attention(MASKS[mask]))})
     fused = pipeline(3).run(module)
     lib = compile(module, target)
@@ -251,8 +251,8 @@ def test_one_kernel_takes_in_all_that_is_around_it(mask: str, target: str) -> No
     np.testing.assert_allclose(lib(*data), interpret(module, data), rtol=1e-4, atol=1e-5)
 
 
-def test_the_scores_are_never_stored() -> None:
-    """No buffer of the kernel holds the scores of all queries."""
+def test_scores_of_all_queries_are_not_stored_at_once() -> None:
+    """No buffer of the kernel holds the scores of all queries at once."""
     shape = (1, 1, 1024, 16)
     params = tuple(var(name, shape) for name in "qkv")
     body = make("nn.attention", *params, scalar(0), scale=0.25)

@@ -1,4 +1,4 @@
-"""Normalisations in the forms exporters write them become one operator, whatever the form."""
+"""Normalizations become one operator, in all forms that exporters write."""
 
 import numpy as np
 import pytest
@@ -55,7 +55,7 @@ def written_out(value: Expr, centred: bool, root, square=by_product, average=mea
 
 
 def recognized(body: Expr, shape=(2, 3, 8)) -> Expr:
-    """The body after the pass, which must not have changed what it computes."""
+    """Return the body after the pass, and check that its results are unchanged."""
     before = Module({"main": Function((x,), body)})
     after = recognize_norms(before)
     data = rng.standard_normal(shape).astype("float32")
@@ -71,7 +71,7 @@ def names(body: Expr) -> list:
 @pytest.mark.parametrize("square", [by_product, by_power])
 @pytest.mark.parametrize("average", [mean, mean_by_sum, mean_unsqueezed])
 @pytest.mark.parametrize(("centred", "name"), [(True, "nn.layer_norm"), (False, "nn.rms_norm")])
-def test_every_form_is_one_operator(root: str, square, average, centred: bool, name: str) -> None:
+def test_every_form_becomes_one_operator(root: str, square, average, centred: bool, name: str) -> None:
     plain = written_out(x, centred, ROOTS[root], square, average)
     made = recognized(make("multiply", gamma, plain))
 
@@ -81,7 +81,7 @@ def test_every_form_is_one_operator(root: str, square, average, centred: bool, n
 
 
 @pytest.mark.parametrize("scale_first", [True, False])
-def test_gamma_and_beta_of_any_rank_are_taken_in(scale_first: bool) -> None:
+def test_gamma_and_beta_of_any_rank_become_arguments(scale_first: bool) -> None:
     plain = written_out(x, True, ROOTS["sqrt"])
     scaled = make("multiply", *((plain, gamma) if scale_first else (gamma, plain)))
     made = recognized(make("add", beta, scaled))
@@ -90,14 +90,14 @@ def test_gamma_and_beta_of_any_rank_are_taken_in(scale_first: bool) -> None:
     np.testing.assert_array_equal(made.args[2].data, beta.data.reshape(8))
 
 
-def test_a_scalar_gamma_fills_the_row() -> None:
+def test_a_scalar_gamma_is_broadcast_to_the_row() -> None:
     made = recognized(make("multiply", written_out(x, False, ROOTS["rsqrt"]), scalar(3)))
 
     assert names(made) == ["nn.rms_norm"]
     assert (made.args[1].data == 3).all()
 
 
-def test_what_only_looks_like_a_normalisation_is_the_same_object() -> None:
+def test_formulas_similar_to_a_norm_are_left_unchanged() -> None:
     other = make("exp", x)
     root = ROOTS["sqrt"]
     several = make("mean", by_product(x), axis=(1, 2), keepdims=True)
@@ -113,7 +113,7 @@ def test_what_only_looks_like_a_normalisation_is_the_same_object() -> None:
         assert recognize_norms(module) is module
 
 
-def test_a_factor_along_another_axis_stays_outside() -> None:
+def test_a_factor_along_another_axis_stays_a_multiplication() -> None:
     rows = constant(rng.standard_normal((3, 1)).astype("float32"))
     fixed = var("x", (2, 3, 8))
     body = make("multiply", written_out(fixed, True, ROOTS["sqrt"]), rows)

@@ -1,4 +1,4 @@
-"""Softmax written out becomes one operator."""
+"""Softmax written as elementary operators becomes one operator."""
 
 import numpy as np
 import pytest
@@ -44,7 +44,7 @@ def names(body: Expr) -> list:
 @pytest.mark.parametrize("axis", [0, 1, -1])
 @pytest.mark.parametrize("moved", [True, False])
 @pytest.mark.parametrize("quotient", [by_division, by_inverse])
-def test_powers_over_their_sum_are_softmax(axis: int, moved: bool, quotient) -> None:
+def test_exponentials_divided_by_their_sum_become_softmax(axis: int, moved: bool, quotient) -> None:
     above = powers(axis, moved)
     made = recognized(quotient(above, along("sum", above, axis)))
 
@@ -54,14 +54,14 @@ def test_powers_over_their_sum_are_softmax(axis: int, moved: bool, quotient) -> 
 
 
 @pytest.mark.parametrize("moved", [True, False])
-def test_less_the_logarithm_of_the_sum_is_log_softmax(moved: bool) -> None:
+def test_subtracting_the_log_of_the_sum_becomes_log_softmax(moved: bool) -> None:
     above = powers(1, moved)
     made = recognized(make("subtract", above.args[0], make("log", along("sum", above, 1))))
 
     assert names(made) == ["nn.log_softmax"]
 
 
-def test_what_is_not_softmax_is_the_same_object() -> None:
+def test_other_formulas_are_left_unchanged() -> None:
     above = powers(1, True)
     other = make("exp", make("negative", x))
     whole = make("sum", above, axis=(0, 1), keepdims=True)

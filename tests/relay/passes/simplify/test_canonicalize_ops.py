@@ -1,4 +1,4 @@
-"""Shorthands are written out."""
+"""Shorthand operators are replaced by others."""
 
 import numpy as np
 import pytest
@@ -13,7 +13,7 @@ x = var("x", (2, 3, "n"))
 
 
 @pytest.mark.parametrize("axis", [1, -1])
-def test_a_bias_is_an_addition(axis: int) -> None:
+def test_bias_add_becomes_an_addition(axis: int) -> None:
     bias = var("bias", (x.type.shape[axis],))
     expected = bias if axis == -1 else make("expand_dims", bias, axis=1, num_newaxis=1)
     before = Module({"main": Function((x, bias), make("nn.bias_add", x, bias, axis=axis))})
@@ -25,7 +25,7 @@ def test_a_bias_is_an_addition(axis: int) -> None:
     np.testing.assert_array_equal(interpret(after, data), interpret(before, data))
 
 
-def test_what_is_written_out_is_the_same_object() -> None:
+def test_a_module_without_shorthands_is_left_unchanged() -> None:
     module = Module({"main": Function((x,), make("add", x, x))})
 
     assert canonicalize_ops(module) is module

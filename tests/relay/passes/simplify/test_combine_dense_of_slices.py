@@ -1,4 +1,4 @@
-"""Dense layers of the slices of one array are one layer of the array, where most of it is read."""
+"""Dense layers on slices of one array become one layer on the array, if most of it is read."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def rows(begin: int, end: int) -> Expr:
 
 
 def combined(body: Expr) -> list:
-    """The names of the operators after the pass, which must not have changed what they compute."""
+    """Return the names of the operators after the pass, and check that results are unchanged."""
     before = Module({"main": Function((x,), body)})
     after = combine_dense_of_slices(before)
     verify(after)
@@ -44,7 +44,7 @@ def combined(body: Expr) -> list:
     return [node.op for node in postorder(after.main.body) if isinstance(node, Call)]
 
 
-def test_the_steps_of_a_recurrent_layer_multiply_all_inputs_at_once() -> None:
+def test_steps_of_a_recurrent_layer_multiply_all_inputs_at_once() -> None:
     recurrent = constant(rng.standard_normal((4, 4)).astype("float32"))
     state = make("tanh", step(0))
     for index in range(1, 5):
@@ -55,10 +55,10 @@ def test_the_steps_of_a_recurrent_layer_multiply_all_inputs_at_once() -> None:
     assert found.count("take") == 5
 
 
-def test_layers_of_slices_of_a_layer_of_slices_are_combined_too() -> None:
+def test_slices_of_a_combined_layer_are_combined_again() -> None:
     second = constant(rng.standard_normal((3, 4)).astype("float32"))
     pairs = [make("nn.dense", make("tanh", step(index)), second) for index in range(5)]
-    assert combined(Tuple(tuple(pairs))).count("nn.dense") == 1 + 5  # of tanh, which is no slice
+    assert combined(Tuple(tuple(pairs))).count("nn.dense") == 1 + 5  # tanh's result is not a slice
 
     inner = [make("nn.dense", step(index), second) for index in range(5)]
     once = combine_dense_of_slices(Module({"main": Function((x,), Tuple(tuple(inner)))}))
@@ -66,7 +66,7 @@ def test_layers_of_slices_of_a_layer_of_slices_are_combined_too() -> None:
     assert [node.op for node in postorder(twice.main.body) if isinstance(node, Call)].count("nn.dense") == 2
 
 
-def test_neighbouring_rows_are_slices_too() -> None:
+def test_slices_of_consecutive_rows_are_combined() -> None:
     found = combined(Tuple((rows(0, 2), rows(2, 5))))
     assert found.count("nn.dense") == 1
     assert found.count("strided_slice") == 2
@@ -75,17 +75,17 @@ def test_neighbouring_rows_are_slices_too() -> None:
 @pytest.mark.parametrize(
     "steps",
     [
-        [step(0), step(1)],  # two of five: most of the product would be for nothing
+        [step(0), step(1)],  # two of five: most of the product would be wasted
         [step(0), step(0, w=constant(np.ones((4, 6), "float32"))), step(1)],
         [rows(0, 5)],
     ],
 )
-def test_what_does_not_pay_is_the_same_object(steps: list[Expr]) -> None:
+def test_combinations_that_do_not_pay_are_left_unchanged(steps: list[Expr]) -> None:
     module = Module({"main": Function((x,), Tuple(tuple(steps)))})
     assert combine_dense_of_slices(module) is module
 
 
-def test_slices_of_an_open_axis_or_the_last_are_left_alone() -> None:
+def test_slices_of_an_open_or_the_last_axis_are_left_unchanged() -> None:
     y = var("y", (5, "n", 6, 6))
     last = [make("nn.dense", make("take", y, constant(i, "int64"), axis=3), weight) for i in range(6)]
     open_ = [step(index, y, axis=1) for index in range(4)]

@@ -1,4 +1,4 @@
-"""Convolutions of the same data become one, where a slice of it is no copy."""
+"""Convolutions of the same data become one, if slicing its result needs no copy."""
 
 import numpy as np
 import pytest
@@ -27,7 +27,7 @@ def names(module: Module) -> list:
 
 
 @pytest.mark.parametrize("bias", [True, False])
-def test_convolutions_of_one_image_are_one_and_slices(bias: bool) -> None:
+def test_convolutions_of_one_image_become_one_and_slices(bias: bool) -> None:
     body = make("multiply", make("sigmoid", conv(5, bias=bias)), make("nn.relu", conv(5, bias=bias)))
     before = Module({"main": Function((image,), body)})
     after = combine_parallel_conv2d(before)
@@ -41,7 +41,7 @@ def test_convolutions_of_one_image_are_one_and_slices(bias: bool) -> None:
     np.testing.assert_allclose(compile(after)(data), wanted, rtol=1e-4, atol=1e-4)
 
 
-def test_what_differs_or_is_read_by_an_anchor_is_the_same_object() -> None:
+def test_different_convolutions_and_those_read_by_an_anchor_are_unchanged() -> None:
     pointwise = constant(rng.standard_normal((5, 5, 1, 1)).astype("float32"))
     cases = [
         make("add", make("nn.relu", conv(5)), make("nn.relu", conv(5, size=1, padding=(0, 0, 0, 0)))),

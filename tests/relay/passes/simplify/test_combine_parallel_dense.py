@@ -1,4 +1,4 @@
-"""Dense layers of the same data become one, where a slice of it is no copy."""
+"""Dense layers of the same data become one, if slicing its result needs no copy."""
 
 import numpy as np
 import pytest
@@ -39,7 +39,7 @@ def names(module: Module) -> list:
 
 
 @pytest.mark.parametrize("bias", [True, False])
-def test_layers_of_one_input_are_one_layer_and_slices(bias: bool) -> None:
+def test_layers_of_one_input_become_one_layer_and_slices(bias: bool) -> None:
     gate = make("multiply", make("sigmoid", dense(8, bias=bias)), make("tanh", dense(8, bias=bias)))
     after = combined(gate)
 
@@ -50,14 +50,14 @@ def test_layers_of_one_input_are_one_layer_and_slices(bias: bool) -> None:
     assert next(n for n in postorder(after.main.body) if isinstance(n, Call)).args[1].data.shape == (16, 6)
 
 
-def test_layers_of_different_widths_and_depths_are_combined_level_by_level() -> None:
+def test_layers_of_different_widths_are_combined_at_each_depth() -> None:
     first = make("add", make("exp", dense(6)), make("sum", make("tanh", dense(4)), axis=-1, keepdims=True))
     second = make("add", make("exp", dense(3, first)), make("tanh", dense(3, first)))
 
     assert names(combined(second)).count("nn.dense") == 2
 
 
-def test_what_cannot_be_combined_is_the_same_object() -> None:
+def test_layers_that_cannot_be_combined_are_left_unchanged() -> None:
     shared = dense(8)
     weight = var("w", (8, 6))
     cases = [

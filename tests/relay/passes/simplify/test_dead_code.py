@@ -17,7 +17,7 @@ def cleaned(body: Expr) -> Expr:
     return dead_code(Module({"main": Function((flag, x), body)})).main.body
 
 
-def test_an_unused_let_goes_with_its_value() -> None:
+def test_an_unused_let_is_removed_with_its_value() -> None:
     assert cleaned(Let(v, make("exp", x), x)) is x
 
 
@@ -29,24 +29,24 @@ def test_a_let_becomes_a_shared_node() -> None:
     assert body.args[0].args == (value, value)
 
 
-def test_fields_of_tuples_at_hand_are_taken() -> None:
+def test_projections_of_known_tuples_are_resolved() -> None:
     assert cleaned(TupleGetItem(Tuple((x, make("exp", x))), 0)) is x
     assert cleaned(Let(v, TupleGetItem(Tuple((make("exp", x), x)), 1), v)) is x
     assert cleaned(TupleGetItem(TupleGetItem(Tuple((Tuple((x, flag)), x)), 0), 1)) is flag
 
 
-def test_equal_branches_need_no_choice() -> None:
+def test_an_if_with_equal_branches_is_removed() -> None:
     assert cleaned(If(flag, x, x)) is x
     assert cleaned(If(flag, Let(v, x, v), x)) is x
 
 
-def test_parameters_stay() -> None:
+def test_unused_parameters_are_kept() -> None:
     module = dead_code(Module({"main": Function((flag, x), Let(v, x, v))}))
 
     assert module.main.params == (flag, x)
 
 
-def test_branches_keep_their_meaning() -> None:
+def test_results_of_branches_are_unchanged() -> None:
     body = Let(v, make("exp", x), If(flag, Let(u, make("add", v, v), u), make("negative", v)))
     before = Module({"main": Function((flag, x), body)})
     after = dead_code(before)
@@ -57,14 +57,14 @@ def test_branches_keep_their_meaning() -> None:
         np.testing.assert_array_equal(interpret(after, [choice, data]), interpret(before, [choice, data]))
 
 
-def test_a_graph_without_lets_is_the_same_object(random_graph) -> None:
+def test_a_graph_without_lets_is_left_unchanged(random_graph) -> None:
     module = Module({"main": Function((flag, x), If(flag, make("exp", x), x))})
 
     assert dead_code(module) is module
 
 
 @pytest.mark.parametrize("seed", range(10))
-def test_the_meaning_is_kept(random_graph, assert_same_meaning, seed: int) -> None:
+def test_results_are_unchanged(random_graph, assert_same_meaning, seed: int) -> None:
     module = random_graph(seed, nodes=40)
 
     assert_same_meaning(module, dead_code(module))

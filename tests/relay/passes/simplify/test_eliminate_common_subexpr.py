@@ -20,7 +20,7 @@ def unified(body) -> Module:
     return eliminate_common_subexpr(Module({"main": Function((x,), body)}))
 
 
-def test_equal_calls_become_one() -> None:
+def test_equal_calls_are_merged() -> None:
     one, two = (
         make("exp", make("add", x, constant(np.float32(1)))),
         make("exp", make("add", x, constant(np.float32(1)))),
@@ -31,7 +31,7 @@ def test_equal_calls_become_one() -> None:
     assert module.main.body.args[0] is module.main.body.args[1]
 
 
-def test_equal_attributes_are_compared_by_value() -> None:
+def test_attributes_are_compared_by_value() -> None:
     h = dim("h")
 
     def both(a, b) -> int:
@@ -41,7 +41,7 @@ def test_equal_attributes_are_compared_by_value() -> None:
     assert both((h * 2,), (-1,)) == 2
 
 
-def test_numbers_of_different_kinds_differ() -> None:
+def test_equal_numbers_of_different_types_are_not_merged() -> None:
     def clip(low):
         return make("clip", x, a_min=low, a_max=2.0)
 
@@ -50,21 +50,21 @@ def test_numbers_of_different_kinds_differ() -> None:
     assert unified(Tuple((one, whole))).main.body.fields == (one, whole)
 
 
-def test_projections_and_tuples_become_one() -> None:
+def test_projections_of_equal_tuples_are_merged() -> None:
     first, second = make("split", x, indices_or_sections=2), make("split", x, indices_or_sections=2)
     module = unified(Tuple((TupleGetItem(first, 0), TupleGetItem(second, 0))))
 
     assert module.main.body.fields[0] is module.main.body.fields[1]
 
 
-def test_nothing_in_common_is_the_same_object() -> None:
+def test_a_module_without_common_subexpressions_is_left_unchanged() -> None:
     module = Module({"main": Function((x,), make("add", make("exp", x), make("log", x)))})
 
     assert eliminate_common_subexpr(module) is module
 
 
 @pytest.mark.parametrize("seed", range(10))
-def test_the_meaning_is_kept(random_graph, assert_same_meaning, seed: int) -> None:
+def test_results_are_unchanged(random_graph, assert_same_meaning, seed: int) -> None:
     module = random_graph(seed, nodes=40)
 
     assert_same_meaning(module, eliminate_common_subexpr(module))

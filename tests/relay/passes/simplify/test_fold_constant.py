@@ -21,7 +21,7 @@ def folded(body, *params):
     return fold_constant(Module({"main": Function(params or (x,), body)})).main.body
 
 
-def test_calls_of_constants_become_constants() -> None:
+def test_calls_on_constants_become_constants() -> None:
     body = folded(make("add", x, make("exp", make("multiply", ones, constant(np.float32(2))))))
 
     assert isinstance(body, Call)
@@ -36,7 +36,7 @@ def test_a_scalar_stays_a_scalar() -> None:
     assert body.data.shape == ()
 
 
-def test_tuples_are_folded_through() -> None:
+def test_calls_with_tuples_are_folded() -> None:
     assert isinstance(folded(make("concatenate", Tuple((ones, ones)), axis=0)), Constant)
     body = folded(TupleGetItem(make("split", ones, indices_or_sections=3, axis=1), 1))
     assert isinstance(body, Constant)
@@ -44,12 +44,12 @@ def test_tuples_are_folded_through() -> None:
     assert body.data.flags.c_contiguous
 
 
-def test_a_branch_on_a_constant_is_taken() -> None:
+def test_an_if_on_a_constant_is_resolved() -> None:
     assert folded(If(constant(True), x, make("exp", x))) is x
     assert folded(If(constant(False), make("exp", x), x)) is x
 
 
-def test_a_shape_that_is_known_is_a_constant() -> None:
+def test_a_static_shape_becomes_a_constant() -> None:
     body = folded(make("shape_of", make("exp", x), dtype="int64"))
 
     assert isinstance(body, Constant)
@@ -67,13 +67,13 @@ def test_a_shape_that_is_known_is_a_constant() -> None:
         make("shape_of", var("s", ("h",)), dtype="int64"),
     ],
 )
-def test_what_is_unknown_or_grows_too_large_stays_the_same_object(body) -> None:
+def test_unknown_and_too_large_results_are_left_unchanged(body) -> None:
     module = Module({"main": Function((x,), body)})
 
     assert fold_constant(module) is module
 
 
-def test_a_large_constant_is_laid_out_where_it_is_wanted() -> None:
+def test_a_rearranged_large_constant_is_deferred() -> None:
     data = np.arange(2 * LARGE_BYTES // 4, dtype="float32").reshape(2, -1)
     body = folded(make("negative", make("transpose", constant(data), axes=(1, 0))))
 
@@ -81,14 +81,14 @@ def test_a_large_constant_is_laid_out_where_it_is_wanted() -> None:
     np.testing.assert_array_equal(body.data, -data.T)
 
 
-def test_large_results_of_several_constants_are_computed_at_once() -> None:
+def test_large_results_of_arithmetic_are_computed_immediately() -> None:
     data = constant(np.ones(LARGE_BYTES, "float32"))
     body = folded(make("add", data, data))
 
     assert type(body) is Constant
 
 
-def test_weights_are_folded_even_if_large() -> None:
+def test_large_weights_are_folded() -> None:
     weights = make("transpose", make("broadcast_to", constant(np.float32(1)), shape=(3, 200_000)))
     body = folded(make("nn.dense", x, weights))
 
@@ -97,9 +97,9 @@ def test_weights_are_folded_even_if_large() -> None:
     assert body.args[1].data.shape == (200_000, 3)
 
 
-def test_weights_are_folded_however_many_operators_make_them() -> None:
+def test_weights_computed_by_many_operators_are_folded() -> None:
     weights = make("broadcast_to", constant(np.float32(1)), shape=(3, 200_000))
-    for _ in range(40):  # each reads the one before twice: none may be evaluated more than once
+    for _ in range(40):  # each reads the previous one twice: evaluation must be linear
         weights = make("subtract", make("add", weights, weights), weights)
     body = folded(make("nn.dense", x, make("transpose", weights)))
 
@@ -108,7 +108,7 @@ def test_weights_are_folded_however_many_operators_make_them() -> None:
     np.testing.assert_array_equal(body.args[1].data, np.ones((200_000, 3), "float32"))
 
 
-def test_large_weights_that_depend_on_data_are_left() -> None:
+def test_large_weights_that_depend_on_inputs_are_left_unchanged() -> None:
     large = make("broadcast_to", constant(np.float32(1)), shape=(3, 200_000))
     module = Module(
         {
@@ -121,7 +121,7 @@ def test_large_weights_that_depend_on_data_are_left() -> None:
     assert fold_constant(module) is module
 
 
-def test_a_fault_of_the_data_waits_for_the_run(monkeypatch) -> None:
+def test_an_error_in_the_data_is_left_to_run_time(monkeypatch) -> None:
     def refuses(call, data):
         raise ExecutionError("an index is out of range")
 
@@ -133,7 +133,7 @@ def test_a_fault_of_the_data_waits_for_the_run(monkeypatch) -> None:
 
 
 @pytest.mark.parametrize("seed", range(10))
-def test_the_meaning_is_kept(random_graph, assert_same_meaning, seed: int) -> None:
+def test_results_are_unchanged(random_graph, assert_same_meaning, seed: int) -> None:
     module = random_graph(seed, nodes=40)
 
     assert_same_meaning(module, fold_constant(module))

@@ -36,18 +36,18 @@ def run(param, body: Expr) -> tuple[list, Module]:
 
 @pytest.mark.parametrize("scale", [(8, 1, 1), (1, 8, 1, 1), (1,), ()])
 @pytest.mark.parametrize("groups", [1, 2, 4])
-def test_a_scale_after_a_convolution_moves_into_its_weights(scale, groups: int) -> None:
+def test_a_scale_after_a_convolution_is_folded_into_its_weights(scale, groups: int) -> None:
     assert run(image, make("multiply", conv(groups), const(*scale)))[0] == ["nn.conv2d"]
     assert run(image, make("multiply", const(*scale), conv(groups)))[0] == ["nn.conv2d"]
 
 
-def test_a_bias_between_is_scaled_too() -> None:
+def test_a_bias_before_the_scale_is_scaled() -> None:
     biased = make("add", const(8, 1, 1), make("nn.bias_add", conv(), const(8)))
 
     assert run(image, make("multiply", biased, const(8, 1, 1)))[0] == ["nn.conv2d", "nn.bias_add", "add"]
 
 
-def test_scales_in_a_row_all_move() -> None:
+def test_consecutive_scales_are_all_folded() -> None:
     body = make(
         "multiply", make("add", make("multiply", conv(), const(8, 1, 1)), const(8, 1, 1)), const(8, 1, 1)
     )
@@ -55,21 +55,21 @@ def test_scales_in_a_row_all_move() -> None:
     assert run(image, body)[0] == ["nn.conv2d", "add"]
 
 
-def test_dense_and_matmul_take_scales_of_their_columns() -> None:
+def test_scales_of_columns_are_folded_into_dense_and_matmul() -> None:
     assert run(rows, make("multiply", make("nn.dense", rows, const(4, 6)), const(4)))[0] == ["nn.dense"]
     for transposed, shape in ((True, (4, 6)), (False, (6, 4))):
         product = make("nn.matmul", rows, const(*shape), transpose_b=transposed)
         assert run(rows, make("multiply", product, const(1, 4)))[0] == ["nn.matmul"]
 
 
-def test_a_transposed_convolution_takes_a_scale() -> None:
+def test_a_scale_is_folded_into_a_transposed_convolution() -> None:
     body = make("nn.conv2d_transpose", image, const(4, 8, 3, 3))
     assert run(image, make("multiply", body, const(8, 1, 1)))[0] == ["nn.conv2d_transpose"]
     grouped = make("nn.conv2d_transpose", image, const(4, 2, 3, 3), groups=2)
     assert run(image, make("multiply", grouped, const(4, 1, 1)))[0] == ["nn.conv2d_transpose", "multiply"]
 
 
-def test_batch_normalisation_after_a_convolution_leaves_a_bias() -> None:
+def test_batch_norm_after_a_convolution_leaves_only_a_bias() -> None:
     params = [constant(rng.uniform(0.5, 2, 8).astype("float32")) for _ in range(4)]
     body = TupleGetItem(make("nn.batch_norm", conv(), *params), 0)
     module = fold_scale_axis(fold_constant(simplify_inference(Module({"main": Function((image,), body)}))))
@@ -93,7 +93,7 @@ shared = conv()
         make("multiply", make("add", shared, shared), const(8, 1, 1)),
     ],
 )
-def test_what_differs_within_a_channel_or_is_read_elsewhere_stays_the_same_object(body: Expr) -> None:
+def test_scales_that_cannot_be_folded_are_left_unchanged(body: Expr) -> None:
     module = Module({"main": Function((image,), body)})
 
     assert fold_scale_axis(module) is module
@@ -103,7 +103,7 @@ def large_conv(weight: np.ndarray) -> Call:
     return make("nn.conv2d", var("x", (1, 64, 5, 5)), constant(weight), padding=(1, 1, 1, 1))
 
 
-def test_large_weights_are_scaled_where_they_are_wanted() -> None:
+def test_scaling_of_large_weights_is_deferred() -> None:
     weight, scale = rng.standard_normal((64, 64, 3, 3)).astype("float32"), const(64, 1, 1)
     body = make("multiply", large_conv(weight), scale)
 
@@ -115,7 +115,7 @@ def test_large_weights_are_scaled_where_they_are_wanted() -> None:
 
 @pytest.mark.parametrize("element", [3e38, -3e38, np.inf, np.nan])
 @pytest.mark.parametrize("factor", [2.0, -2.0])
-def test_one_weight_that_is_not_finite_once_scaled_keeps_the_scale(element: float, factor: float) -> None:
+def test_a_scale_that_makes_a_weight_non_finite_is_not_folded(element: float, factor: float) -> None:
     weight = np.ones((64, 64, 3, 3), "float32")
     weight[5, 7, 1, 2] = element
     body = make("multiply", large_conv(weight), constant(np.full((64, 1, 1), factor, "float32")))
@@ -124,7 +124,7 @@ def test_one_weight_that_is_not_finite_once_scaled_keeps_the_scale(element: floa
     assert fold_scale_axis(module) is module
 
 
-def test_weights_that_are_finite_only_for_their_own_channels_scale_are_scaled() -> None:
+def test_finiteness_is_checked_with_the_scale_of_the_weights_own_channel() -> None:
     weight, scale = np.ones((64, 64, 3, 3), "float32"), np.full((64, 1, 1), 1e10, "float32")
     weight[5], scale[5] = -3e38, 0.5
     body = make("multiply", large_conv(weight), constant(scale))

@@ -1,4 +1,4 @@
-"""What is done to each piece of an array, and joined again, is done to the whole array at once."""
+"""Operators on pieces of an array that are concatenated become operators on the whole array."""
 
 from collections.abc import Callable
 
@@ -19,7 +19,7 @@ x, w, b = var("x", (6, 4)), var("w", (3, 4)), var("b", (3,))
 
 
 def after(body: Expr, *params: Var) -> Expr:
-    """The body after the pass, which must be well formed and mean what it did."""
+    """Return the body after the pass, and check that it is well formed with the same results."""
     params = params or (x, w, b)
     before = Module({"main": Function(params, body)})
     made = join_pieces(before)
@@ -42,24 +42,24 @@ def joined(*pieces: Expr, axis: int = 0) -> Call:
     return make("concatenate", Tuple(pieces), axis=axis)
 
 
-def test_a_layer_on_each_slice_is_one_on_the_whole() -> None:
+def test_layers_on_all_slices_become_one_layer_on_the_whole() -> None:
     pieces = [layer(rows(x, begin, begin + 2)) for begin in (0, 2, 4)]
 
     assert alike(after(joined(*pieces)), layer(x))
 
 
-def test_slices_that_leave_rows_out_are_one_slice() -> None:
+def test_layers_on_some_rows_become_one_layer_on_one_slice() -> None:
     assert alike(after(joined(layer(rows(x, 1, 3)), layer(rows(x, 3, 5)))), layer(rows(x, 1, 5)))
 
 
-def test_the_outputs_of_a_split_are_what_was_split() -> None:
+def test_layers_on_the_outputs_of_a_split_become_one_layer() -> None:
     split = make("split", x, indices_or_sections=3, axis=0)
     pieces = [layer(TupleGetItem(split, k)) for k in range(3)]
 
     assert alike(after(joined(*pieces)), layer(x))
 
 
-def test_steps_that_lose_their_axis_and_get_it_back_are_one_layer() -> None:
+def test_steps_reshaped_without_and_with_their_axis_become_one_layer() -> None:
     n = dim("n")
     steps = var("steps", (3, n, 4))
     pieces: list[Expr] = []
@@ -73,7 +73,7 @@ def test_steps_that_lose_their_axis_and_get_it_back_are_one_layer() -> None:
     ]
 
 
-def test_operands_cut_in_the_same_way_are_joined_too() -> None:
+def test_operands_sliced_in_the_same_way_are_joined() -> None:
     y = var("y", (6, 4))
     pieces = [make("multiply", rows(x, k, k + 3), make("exp", rows(y, k, k + 3))) for k in (0, 3)]
 
@@ -111,7 +111,7 @@ def left_alone() -> dict[str, Callable[[], Expr]]:
 
 
 @pytest.mark.parametrize("name", left_alone())
-def test_other_concatenations_stay_the_same_object(name) -> None:
+def test_other_concatenations_are_left_unchanged(name) -> None:
     body = left_alone()[name]()
 
     assert after(body) is body

@@ -24,7 +24,7 @@ def operators(module: Module) -> list:
 @pytest.mark.parametrize(("shape", "axis"), [((2, 3, 4, 4), 1), ((2, 4, 3), -1), ((5, 3), 1), ((3,), 0)])
 @pytest.mark.parametrize("scale", [True, False])
 @pytest.mark.parametrize("center", [True, False])
-def test_batch_normalisation_becomes_a_scale_and_a_shift(shape, axis: int, scale: bool, center: bool) -> None:
+def test_batch_norm_becomes_a_scale_and_a_shift(shape, axis: int, scale: bool, center: bool) -> None:
     x = var("x", shape)
     call = make("nn.batch_norm", x, *parameters(3), axis=axis, scale=scale, center=center)
     before = Module({"main": Function((x,), TupleGetItem(call, 0))})
@@ -36,7 +36,7 @@ def test_batch_normalisation_becomes_a_scale_and_a_shift(shape, axis: int, scale
     np.testing.assert_allclose(interpret(after, [data]), interpret(before, [data]), rtol=1e-5, atol=1e-6)
 
 
-def test_the_statistics_of_batch_normalisation_are_its_arguments() -> None:
+def test_the_statistics_returned_by_batch_norm_are_its_arguments() -> None:
     x, params = var("x", (2, 3)), parameters(3)
     call = make("nn.batch_norm", x, *params)
 
@@ -45,7 +45,7 @@ def test_the_statistics_of_batch_normalisation_are_its_arguments() -> None:
         assert after.main.body is param
 
 
-def test_a_whole_tuple_keeps_its_fields() -> None:
+def test_a_batch_norm_whose_tuple_is_returned_keeps_all_fields() -> None:
     x = var("x", ("n", 3, "h"))
     before = Module({"main": Function((x,), make("nn.batch_norm", x, *parameters(3)))})
     after = infer(simplify_inference(before))
@@ -55,7 +55,7 @@ def test_a_whole_tuple_keeps_its_fields() -> None:
         np.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-6)
 
 
-def test_dropout_goes() -> None:
+def test_dropout_is_removed() -> None:
     x = var("x", (2, dim("h")))
     call = make("nn.dropout", x)
 
@@ -64,7 +64,7 @@ def test_dropout_goes() -> None:
     np.testing.assert_array_equal(interpret(mask, [np.zeros((2, 4), "float32")]), np.ones((2, 4), "float32"))
 
 
-def test_narrow_floats_and_other_operators_stay_the_same_object() -> None:
+def test_float16_and_other_operators_are_left_unchanged() -> None:
     x = var("x", (2, 3), "float16")
     call = make("nn.batch_norm", x, *parameters(3, "float16"))
     module = Module({"main": Function((x,), make("exp", TupleGetItem(call, 0)))})

@@ -44,7 +44,7 @@ def loops(body: Expr) -> list[Loop]:
     return [node for node in postorder(body) if isinstance(node, Loop)]
 
 
-def test_a_state_that_stays_as_it_began_is_what_it_began_as(assert_same_meaning) -> None:
+def test_an_unchanged_state_is_replaced_by_its_initial_value(assert_same_meaning) -> None:
     moving, staying = state("moving"), state("staying", (3, 3))
     body = Tuple((going, make("nn.dense", moving, staying), staying))
     before = module(field(Loop(index, (moving, staying), 3, None, (x, weight), body), 0))
@@ -56,17 +56,17 @@ def test_a_state_that_stays_as_it_began_is_what_it_began_as(assert_same_meaning)
     assert_same_meaning(before, after)
 
 
-def test_the_last_value_of_a_state_that_stays_is_its_first() -> None:
+def test_the_final_value_of_an_unchanged_state_is_its_initial_value() -> None:
     moving, staying = state("moving"), state("staying", (3, 3))
     body = Tuple((going, make("nn.dense", moving, staying), staying))
     loop = Loop(index, (moving, staying), 3, None, (x, weight), body)
     after = simplified(Tuple((field(loop, 0), field(loop, 1), field(loop, 2))))
 
     assert after.fields[1] is weight
-    assert after.fields[2].index == 1  # the number of turns, behind the only state
+    assert after.fields[2].index == 1  # the number of iterations, after the only state
 
 
-def test_states_and_rows_that_nothing_needs_are_dropped(assert_same_meaning) -> None:
+def test_unused_states_and_rows_are_removed(assert_same_meaning) -> None:
     moving, unread = state("moving"), state("unread")
     body = Tuple((going, make("exp", moving), make("add", moving, unread), make("tanh", moving), moving))
     before = module(field(Loop(index, (moving, unread), 2, None, (x, x), body), 3))
@@ -78,7 +78,7 @@ def test_states_and_rows_that_nothing_needs_are_dropped(assert_same_meaning) -> 
     assert_same_meaning(before, after)
 
 
-def test_a_loop_that_is_only_counted_keeps_what_its_condition_needs(assert_same_meaning) -> None:
+def test_states_that_the_condition_needs_are_kept(assert_same_meaning) -> None:
     count, limit, costly = state("count", (), "int32"), state("limit", (), "int32"), state("costly")
     counted = make("add", count, constant(1, "int32"))
     body = Tuple((make("less", counted, limit), counted, limit, make("exp", costly)))
@@ -92,7 +92,7 @@ def test_a_loop_that_is_only_counted_keeps_what_its_condition_needs(assert_same_
     assert_same_meaning(before, after)
 
 
-def test_states_that_others_become_or_bindings_are_made_of_stay() -> None:
+def test_states_needed_by_other_states_or_bindings_are_kept() -> None:
     first, second, sized = state("first"), state("second"), state("sized", (), "int64")
     fields = Tuple((going, second, make("exp", second), make("add", sized, index)))
     body = LetDims((dim("found"),), sized, fields)
@@ -105,7 +105,7 @@ def index_of(value: int) -> Expr:
     return constant(value, "int64")
 
 
-def test_whether_to_go_on_is_not_computed_where_turns_are_counted() -> None:
+def test_the_condition_of_a_counted_loop_is_not_computed() -> None:
     moving = state("moving")
     truth = make("greater", make("sum", moving), constant(np.float32(0)))
     after = simplified(field(Loop(index, (moving,), 2, None, (x,), Tuple((truth, make("exp", moving)))), 0))
@@ -113,7 +113,7 @@ def test_whether_to_go_on_is_not_computed_where_turns_are_counted() -> None:
     assert isinstance(loops(after)[0].body.fields[0], Constant)
 
 
-def test_loops_that_need_all_they_have_stay_the_same_object() -> None:
+def test_loops_without_unused_parts_are_left_unchanged() -> None:
     moving = state("moving")
     before = module(field(Loop(index, (moving,), 2, None, (x,), Tuple((going, make("exp", moving)))), 0))
     whole = module(Loop(index, (moving,), 2, None, (x,), Tuple((going, moving))))

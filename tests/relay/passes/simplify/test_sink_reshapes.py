@@ -1,4 +1,4 @@
-"""Axes of extent 1 move behind the element-wise tails of convolutions; what is no such axis stays."""
+"""Axes of extent 1 are removed after the element-wise epilogues of convolutions; other reshapes stay."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ def reshape(value: Expr, *shape: Dim) -> Call:
 
 
 def conv(value: Expr, outputs: int = 4, wide: int = 3) -> Call:
-    """A convolution along one axis as exporters write it: an axis is inserted and dropped."""
+    """Return a convolution along one axis as exporters write it: an axis is inserted and removed."""
     weight = const(outputs, 4, 1, wide)
     made = make("nn.conv2d", reshape(value, n, 4, 1, l), weight, padding=(0, wide // 2, 0, wide // 2))
     return reshape(made, n, outputs, l)
 
 
 def sunk(body: Expr) -> Expr:
-    """The body after the pass, which must not have changed what it computes."""
+    """Return the body after the pass, and check that its results are unchanged."""
     before = Module({"main": Function((x,), body)})
     after = sink_reshapes(before)
     verify(after)
@@ -48,7 +48,7 @@ def sunk(body: Expr) -> Expr:
 
 
 def names(body: Expr) -> list[str]:
-    """The operators, in order, but for the constants that are reshaped."""
+    """Return the operators in order, except reshapes of constants."""
     return [
         str(node.op)
         for node in postorder(body)
@@ -56,7 +56,7 @@ def names(body: Expr) -> list[str]:
     ]
 
 
-def test_a_chain_of_convolutions_along_one_axis_reshapes_at_its_ends_only() -> None:
+def test_a_chain_of_1d_convolutions_is_reshaped_at_its_ends_only() -> None:
     value: Expr = x
     for _ in range(3):
         value = make("nn.relu", make("add", conv(value), const(4, 1)))
@@ -64,7 +64,7 @@ def test_a_chain_of_convolutions_along_one_axis_reshapes_at_its_ends_only() -> N
     assert names(sunk(value)) == ["reshape", *["nn.conv2d", "add", "nn.relu"] * 3, "reshape"]
 
 
-def test_branches_that_meet_again_meet_before_the_reshape() -> None:
+def test_branches_are_added_before_the_reshape() -> None:
     first = make("nn.relu", make("multiply", const(1, 4, 1), conv(x)))
     second = make("clip", conv(first), a_min=-1.0, a_max=1.0)
 
@@ -73,7 +73,7 @@ def test_branches_that_meet_again_meet_before_the_reshape() -> None:
     assert found[-2:] == ["add", "reshape"]
 
 
-def test_constants_are_broadcast_along_the_axes_that_they_were() -> None:
+def test_constants_are_broadcast_along_the_same_axes_as_before() -> None:
     along = constant(rng.standard_normal((4, 7)).astype("float32"))
     fixed = reshape(conv(x), n, 4, l)
     body = sunk(make("add", make("multiply", fixed, constant(np.float32(2))), const(4, 1)))
@@ -90,25 +90,25 @@ def test_constants_are_broadcast_along_the_axes_that_they_were() -> None:
 
 def _rows_and_pixels() -> Expr:
     made = make("nn.conv2d", reshape(x, n, 4, 1, l), const(4, 4, 1, 1))
-    return make("nn.relu", reshape(made, n * 4, l))  # more than an axis of extent 1 is gone
+    return make("nn.relu", reshape(made, n * 4, l))  # more than an axis of extent 1 is removed
 
 
 @pytest.mark.parametrize(
     "body",
     [
-        make("nn.relu", reshape(x, n, 4, 1, l)),  # of no convolution
-        make("add", conv(x), x),  # which is not known to have had the axis
+        make("nn.relu", reshape(x, n, 4, 1, l)),  # not after a convolution
+        make("add", conv(x), x),  # not known to have had the axis
         make("tanh", make("transpose", conv(x))),
-        make("nn.softmax", conv(x), axis=1),  # of one axis
+        make("nn.softmax", conv(x), axis=1),  # along a single axis
         _rows_and_pixels(),
     ],
 )
-def test_what_must_stay_is_the_same_object(body: Expr) -> None:
+def test_other_graphs_are_left_unchanged(body: Expr) -> None:
     module = Module({"main": Function((x,), Tuple((body,)))})
     assert sink_reshapes(module) is module
 
 
-def test_a_constant_that_makes_the_result_larger_keeps_the_reshape_before_it() -> None:
+def test_a_constant_that_broadcasts_the_result_keeps_the_reshape_first() -> None:
     y = var("y", (1, 4, 1, 7))
     squeezed = reshape(make("nn.conv2d", y, const(4, 4, 1, 1)), 1, 4, 7)
     module = Module({"main": Function((y,), make("add", squeezed, const(2, 1, 1)))})
