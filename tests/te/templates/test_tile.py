@@ -1,4 +1,4 @@
-"""Register tiles fit into the registers, waste little, and feed both multiply-add units."""
+"""Register tiles fit into the registers, waste little, and keep both multiply-add units busy."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ def test_a_tile_fits_into_the_registers(
 
 
 @pytest.mark.parametrize("rows", [56, 28, 14, 7, 13])
-def test_a_tile_divides_its_row_where_that_can_be(rows: int) -> None:
+def test_a_tile_divides_its_row_where_possible(rows: int) -> None:
     assert rows % register_tile(rows, 16, 1, MANY).rows == 0
 
 
 @pytest.mark.parametrize("rows", [61, 397, 3001])
-def test_rows_without_divisors_of_a_good_size_get_a_tile_that_does_not_divide_them(rows: int) -> None:
+def test_rows_without_suitable_divisors_get_a_tile_that_does_not_divide_them(rows: int) -> None:
     tile = near_even_tile(rows, 32, 1, MANY)
 
     assert tile.rows >= 3
