@@ -1,4 +1,4 @@
-"""Conversions of narrow dtypes, for every code and at the limits of floats, agree bit for bit with ml_dtypes."""
+"""Conversions of narrow dtypes agree with ml_dtypes bit for bit, for all codes and edge floats."""
 
 from __future__ import annotations
 
