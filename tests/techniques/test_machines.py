@@ -92,7 +92,7 @@ def test_the_outer_loop_of_a_depthwise_layer_depends_on_the_dtype(dtype: str, ou
 
 
 @pytest.mark.parametrize(("side", "outer"), [(28, "blocks"), (56, "rows")])
-def test_a_layer_is_reported_by_rows_if_it_is_split_into_parts_of_rows(side: int, outer: str) -> None:
+def test_with_few_registers_a_layer_needs_enough_rows_to_be_by_rows(side: int, outer: str) -> None:
     """With few registers a part has at least eight rows, and 28 rows are too few."""
     one = task(DEPTHWISE_OF_8.format(side), f"{INTEL} -mattr=-avx512f")
 
@@ -106,12 +106,12 @@ def test_the_search_space_has_the_defaults_of_both_machines(text: str, knob: str
     assert {task(text, target).default[knob] for target in (INTEL, AMD)} <= set(space)
 
 
-def test_with_few_registers_an_iteration_has_more_steps_and_as_many_prefetches() -> None:
+def test_with_few_registers_an_iteration_takes_more_steps() -> None:
     steps = [str(task(DENSE, target).default["steps"]) for target in (FEW_REGISTERS, INTEL)]
 
     assert steps == ["4", "2"]
     turns = [{one.extent.value for one in tiles(DENSE, target)} for target in (FEW_REGISTERS, INTEL)]
-    assert turns == [{16}, {32}]  # between prefetches: four steps, and two
+    assert turns == [{16}, {32}]  # iterations between prefetches, of four and of two steps
 
 
 @pytest.mark.parametrize(("cpu", "ahead"), [("znver4", "0"), ("znver5", "8")])
@@ -308,7 +308,7 @@ TO_BYTES = ("cast", ', dtype="uint8"')
         (7, TO_BYTES, "znver4", "-1x2x1x7"),
     ],
 )
-def test_small_tiles_are_rounded_to_bytes_beside_the_products_of_the_next_tile(
+def test_tiles_stored_as_bytes_are_small_so_rounding_overlaps_products(
     side: int, stored: tuple[str, str], processor: str, tile: str
 ) -> None:
     """A small tile keeps multiply-add units busy; whole vectors of bytes are stored where rows allow it."""

@@ -162,7 +162,7 @@ def test_an_int8_product_accumulates_in_int32(native: Target) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("columns", [3, 5, 7])
-def test_accumulators_by_channel_are_stored_as_rows_of_odd_length(columns: int, native: Target) -> None:
+def test_accumulators_by_channel_are_read_as_rows_of_odd_length(columns: int, native: Target) -> None:
     """LLVM 22 loses the last of five lanes in AVX-512 registers."""
     size, depth = 14, 16
     x, w = te.placeholder((depth, size, size), name="X"), te.placeholder((8, depth, 16), name="W")

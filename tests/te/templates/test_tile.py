@@ -65,7 +65,7 @@ def test_with_few_registers_a_tile_is_nearly_square(rows: int, blocks: int) -> N
     assert tile.rows + tile.blocks <= 8
 
 
-def test_vectors_are_the_outer_loop_where_they_do_not_fit_beside_the_accumulators() -> None:
+def test_the_loop_over_blocks_is_outside_if_vectors_do_not_fit_registers() -> None:
     few, many = (Target.parse(f"llvm -mtriple=x86_64-linux-gnu -mcpu={cpu}") for cpu in ("znver3", "znver5"))
 
     assert vectors_first(RegisterTile(3, 4), 8, few, "float32")

@@ -241,7 +241,7 @@ def test_a_graph_without_blocked_kernels_is_the_same_object() -> None:
         ("float16", "llvm -mcpu=znver4", 8, "OIHW16o"),
     ],
 )
-def test_16_bit_convolutions_use_blocks_of_float32_and_pairs_where_supported(
+def test_16_bit_weights_are_packed_in_pairs_only_where_supported(
     dtype: str, target: str, channels: int, kernel_layout: str
 ) -> None:
     half = var("x", (1, channels, 9, 8), dtype)

@@ -238,7 +238,7 @@ def test_any_setting_of_the_knobs_agrees_with_numpy(name: str) -> None:
 
 
 @pytest.mark.parametrize("place", ["at", "inline"])
-def test_the_knobs_are_the_same_wherever_an_operand_is_computed(place: str) -> None:
+def test_settings_stay_valid_wherever_an_operand_is_computed(place: str) -> None:
     program, space = turned_shares(), ConfigSpace()
     sketched(program[1], Target.parse(TARGETS[0]), space)
     settings = {**space.get(0).settings, "powers.place": OptionChoice(place)}
