@@ -30,10 +30,10 @@ EXCEPT = {
     "tvm/target/__init__.py": {"intel"},
     "tvm/testing/__init__.py": {"cascadelake", "skylake"},
 }
-"""The words that files have: targets that programs are compiled for at random, and names of TVM's."""
+"""The allowed words per file: targets of randomly compiled programs, and names from TVM."""
 
 EXAMPLE = "-mcpu=znver4"
-"""The example of a target in docstrings."""
+"""The example target used in docstrings."""
 
 FILES = sorted(p for p in PACKAGE.rglob("*.py") if p.relative_to(PACKAGE).parts[0] != "machine")
 

@@ -14,10 +14,10 @@ from tvmlite.fuzz.expected.check import Refused, check
 from tvmlite.te import lower
 
 OTHERS = {"build", "lower", "normalize", "copy", "replay", "current", "create_group", "bind", "__getitem__"}
-"""Of ``steps``, what does not change a schedule."""
+"""The methods in ``steps`` that do not change a schedule."""
 WORDS = ("stage", "axis", "loop", "argument", "primitive", "predicate")
 ONE_IN = 4
-"""A chain is run and costs more than a call: there is one for so many of the calls that are asked for."""
+"""One chain is run for this many requested calls, as a chain costs more than a call."""
 
 
 def _fault_of_chain(seed: str) -> tuple[str, list[str]] | None:

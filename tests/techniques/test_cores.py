@@ -45,7 +45,7 @@ MARKS = {
 CORES = (1, 2, 4, 8, 16, 32, 64, 128)
 
 WITH_REASONS = 0.10
-"""The most of a model's work that may be in kernels which are uneven, though they are large, for a reason."""
+"""The largest share of a model's work in large kernels that are uneven for a stated reason."""
 
 TARGET = "llvm -mtriple=x86_64-linux-gnu -mcpu=znver4"
 

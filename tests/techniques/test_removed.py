@@ -179,7 +179,7 @@ def with_all(target: str, precision: str, error_bound: float) -> str:
 ZEN, TILES = (f"llvm -mtriple=x86_64-linux-gnu -mcpu={cpu}" for cpu in ("znver4", "sapphirerapids"))
 SCALAR = "c -mcpu=cortex-m4"
 CASES = ((ZEN, "float32", 0.0), (ZEN, "float32", 1e-4), (TILES, "bfloat16", 0.0), (SCALAR, "float32", 0.0))
-"""Targets that have use for every technique between them."""
+"""Targets that together use every technique."""
 
 
 @pytest.fixture(scope="module", autouse=True)

@@ -1,3 +1,5 @@
+"""Index arithmetic with a check for overflow: equal values without overflow, and a mark with it."""
+
 import numpy as np
 import pytest
 
@@ -19,7 +21,7 @@ def value_of(expr: e.Expr, n: int, m: int = 1) -> int:
 
 @pytest.mark.parametrize("n", [0, 1, 7, 4096, 2**30])
 @pytest.mark.parametrize("m", [0, 3, 2**20])
-def test_a_value_without_overflow_is_unchanged(n, m) -> None:
+def test_an_expression_without_overflow_keeps_its_value(n, m) -> None:
     exprs = [
         (N * M + 5, n * m + 5),
         ((N + 63) // 64 * 64, -(-n // 64) * 64),

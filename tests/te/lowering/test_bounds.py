@@ -314,7 +314,7 @@ def test_a_tile_has_constant_extent_even_if_the_axis_may_be_shorter(run: Any) ->
         np.testing.assert_array_equal(run(schedule, [a, b], [x], [shape])[0], x[:5] * 2 + 1)
 
 
-def test_a_cache_read_only_by_an_inlined_stage_is_whole(run: Any) -> None:
+def test_a_cache_left_unread_by_inlining_is_lowered(run: Any) -> None:
     at = te.placeholder((4,), "int32", name="at")
     x = te.placeholder((8,), name="x")
     a = te.compute((8, 3), lambda i, j: x[j], name="A")

@@ -121,7 +121,7 @@ def test_a_copy_continues_with_its_own_trace() -> None:
 
 
 NOT_PRIMITIVES = {"create_group", "normalize"}
-"""They change no loop: a group's moves are those of its stages, and a normalized schedule is another one."""
+"""They change no loop: moves of a group are recorded for its stages, and normalizing gives a new schedule."""
 
 
 @pytest.mark.parametrize("owner", [te.Stage, te.Schedule])

@@ -33,7 +33,7 @@ TARGETS = (
 DIMS = {"n": 2, "h": 9, "w": 19, "m": 37, "k": 21}
 
 Tail = Callable[[list[Any], Any], tuple[list[Any], list[Any]]]
-"""Given tensors and arrays of a result, what is fused behind: the outputs, and what they must be."""
+"""A function from the tensors and arrays of a result to the outputs fused behind it and their values."""
 
 
 def no_tail(tensors: list[Tensor], arrays: Any) -> tuple[list[Tensor], list[np.ndarray]]:

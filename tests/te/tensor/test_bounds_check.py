@@ -1,3 +1,5 @@
+"""Reads that are certainly out of bounds are refused, with the line of the user."""
+
 import pytest
 
 from tvmlite import te

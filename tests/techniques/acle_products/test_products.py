@@ -169,7 +169,7 @@ def test_emulated_processors_have_the_bits_of_the_interpreter(name: str, cpu: st
 
 
 @pytest.mark.slow
-def test_word_instructions_need_fewer_instructions(tmp_path: Path) -> None:
+def test_dsp_instructions_reduce_the_instruction_count(tmp_path: Path) -> None:
     if bare_metal.missing():
         pytest.skip(f"no {bare_metal.missing()[0]}")
     counts = []

@@ -29,7 +29,7 @@ WITH_TILES = "llvm -mtriple=x86_64-unknown-linux-gnu -mcpu=sapphirerapids"
 WITHOUT = "llvm -mtriple=x86_64-unknown-linux-gnu -mcpu=znver5"
 NATIVE = Target.parse("native")
 TILED = NATIVE if NATIVE.has("amx-bf16") else Target.parse(WITH_TILES)
-"""What is scheduled for; code is made for this machine."""
+"""The target of schedules; code is generated for this machine."""
 
 
 def rounded(values: np.ndarray) -> np.ndarray:

@@ -24,7 +24,7 @@ OPEN = [
     pytest.param("llvm -mcpu=haswell", True, marks=SLOW),
     pytest.param("c", True, marks=[SLOW, EXHAUSTIVE]),
 ]
-"""Targets, and whether the extents are known when the model runs only."""
+"""Targets, and whether the extents are symbolic."""
 
 
 def normal(*shape: int) -> np.ndarray:

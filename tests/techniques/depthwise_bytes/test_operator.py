@@ -110,7 +110,7 @@ MARKS = {
     (7, 7): [pytest.mark.slow, pytest.mark.exhaustive],
     (3, 9): pytest.mark.slow,
 }
-"""Of windows that take seconds."""
+"""Marks of windows that take seconds."""
 
 
 def marks_of(case: Any, target: str) -> Any:

@@ -133,7 +133,7 @@ TARGETS = (
         for target in TARGETS
     ],
 )
-def test_few_and_many_symbolic_rows_agree_with_numpy(case: tuple[Any, ...], target: str) -> None:
+def test_few_and_many_symbolic_rows_match_numpy(case: tuple[Any, ...], target: str) -> None:
     if refused := process.reason_not_to_run(Target.parse(target)):
         pytest.skip(refused)
     layer = Layer(*case)
@@ -146,9 +146,7 @@ def test_few_and_many_symbolic_rows_agree_with_numpy(case: tuple[Any, ...], targ
 @pytest.mark.parametrize("rows", [1, 3, 6, 8])
 @pytest.mark.parametrize("case", CASES[2:5])
 @pytest.mark.parametrize("data_bits", [8, 16])
-def test_rows_known_at_compile_time_agree_with_numpy(
-    case: tuple[Any, ...], rows: int, data_bits: int
-) -> None:
+def test_rows_known_at_compile_time_match_numpy(case: tuple[Any, ...], rows: int, data_bits: int) -> None:
     layer = Layer(*case, data_bits=data_bits)
     check(compile(layer.module(rows)), layer, rows)
 

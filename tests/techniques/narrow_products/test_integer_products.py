@@ -1,3 +1,5 @@
+"""Matrix products of quantized operands become products of bytes with exact integer sums."""
+
 import numpy as np
 import pytest
 

@@ -21,7 +21,7 @@ from tvmlite.te.tensor.tensor import Tensor
 TARGETS = ("llvm -mtriple=x86_64-linux-gnu -mcpu=znver4", "c -vector-bits=128")
 
 Program = tuple[list[Tensor], list[Tensor], Callable[..., Any]]
-"""Inputs, outputs, and what numpy says of them."""
+"""Inputs, outputs, and the reference in numpy."""
 
 
 def relu(x: Tensor) -> Tensor:

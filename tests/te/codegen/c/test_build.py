@@ -63,7 +63,7 @@ y = te.compute((2, 1, 30), lambda n, f, i: te.sum(
 s = te.create_schedule(y)
 s[y].vectorize(s[y].split(s[y].op.axis[2], 8)[1])
 """
-"""Its weights are every other element in a loop: GCC 12.2 reads one more than there is at ``-O3``."""
+"""The weights are read with stride 2 in a loop: GCC 12.2 reads one element too many at ``-O3``."""
 
 COUNTED = """
 x = te.placeholder((12,), "bool")
