@@ -196,9 +196,7 @@ def is_softmax(s: te.Schedule, A: te.Tensor, D: te.Tensor, run: Any) -> None:
     )
 
 
-def test_a_stage_with_several_readers_in_a_loop_is_computed_once_before_the_first(
-    loops: Any, run: Any
-) -> None:
+def test_a_stage_with_several_readers_in_a_loop_is_computed_once(loops: Any, run: Any) -> None:
     s, A, X, M, S, D = several_readers()
     for tensor in (S, M, X):
         s[tensor].compute_at(s[D], D.op.axis[0])

@@ -96,7 +96,7 @@ def test_weights_and_biases_are_transformed_at_compile_time() -> None:
     assert not weights[0][1, ..., 4:].any()
 
 
-def test_a_single_convolution_between_channels_first_neighbours_keeps_their_layout() -> None:
+def test_one_convolution_between_channels_first_neighbours_keeps_their_layout() -> None:
     body = altered([image], make("nn.softmax", make("nn.relu", conv(image, 32)), axis=1))
 
     assert layouts(body) == [("NCHW", "NCHW")]

@@ -169,7 +169,7 @@ def test_a_loop_over_accumulators_that_fit_into_registers_is_not_explicit() -> N
     assert explicit(times(9, ir.Allocate(buffer_of(small), small)))  # no accumulation
 
 
-def test_a_strided_read_of_accumulators_is_not_explicit_but_one_of_their_copy_is() -> None:
+def test_a_strided_read_is_explicit_only_from_a_copy_of_accumulators() -> None:
     sums, copy, out = vectors_of("s", "local"), vectors_of("t", "local"), vectors_of("y")
     tile = weighted(vectors_of("w"), sums, vectors_of("x"), index(4))
     j = te.Var("j", "int64")
