@@ -1,4 +1,4 @@
-"""Arguments checked: what is right comes back, and an error names parameter, value and what was expected."""
+"""Argument checks return valid values; errors name the parameter, its value and what was expected."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tvmlite.core import arguments
 from tvmlite.core.errors import InputError
 
 
-def test_what_is_right_comes_back() -> None:
+def test_valid_arguments_are_returned() -> None:
     assert arguments.number("f: x", 3) == 3.0
     assert arguments.path("f: x", "a.so") == Path("a.so") == arguments.path("f: x", Path("a.so"))
     assert arguments.extents("f: x", [2, np.int64(3)]) == (2, 3)
@@ -37,7 +37,7 @@ def test_what_is_right_comes_back() -> None:
         (lambda e: arguments.instance("f: x", "a", (int, float), "a number", e), "f: x: 'a' given, expected"),
     ],
 )
-def test_what_is_wrong_is_named(call: Callable[[Any], Any], message: str) -> None:
+def test_invalid_arguments_are_named(call: Callable[[Any], Any], message: str) -> None:
     with pytest.raises(InputError) as raised:
         call(InputError)
 

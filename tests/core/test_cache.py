@@ -1,4 +1,4 @@
-"""The cache of compiled objects: whole entries or none, whatever happens to disk and processes."""
+"""The cache of compiled objects holds whole entries or none, whatever happens to disk and processes."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def entry_of(directory: Path) -> Path:
     return path
 
 
-def test_what_was_put_is_got(tmp_path: Path) -> None:
+def test_a_stored_entry_is_returned(tmp_path: Path) -> None:
     store = ObjectCache(tmp_path / "new")
 
     assert store.get(KEY) is None
@@ -44,7 +44,7 @@ def test_an_entry_may_be_empty_or_large(tmp_path: Path) -> None:
         assert store.get(KEY) == content
 
 
-def test_keys_tell_parts_apart() -> None:
+def test_keys_depend_on_where_their_parts_begin() -> None:
     keys = {key_of("ab", "c"), key_of("a", "bc"), key_of("abc"), key_of("abc", ""), key_of(b"abc", "", "")}
 
     assert len(keys) == 5
@@ -52,7 +52,7 @@ def test_keys_tell_parts_apart() -> None:
 
 
 @pytest.mark.parametrize("damage", ["cut", "flip", "empty", "header", "longer"])
-def test_a_damaged_entry_is_no_entry_and_is_replaced(tmp_path: Path, damage: str) -> None:
+def test_a_damaged_entry_is_ignored_and_replaced(tmp_path: Path, damage: str) -> None:
     store = ObjectCache(tmp_path)
     store.put(KEY, b"some object code")
     path = entry_of(tmp_path)
@@ -72,7 +72,9 @@ def test_a_damaged_entry_is_no_entry_and_is_replaced(tmp_path: Path, damage: str
     assert store.get(KEY) == b"some object code"
 
 
-def test_what_was_used_longest_ago_goes_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_least_recently_used_entry_is_evicted_first(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("TVMLITE_CACHE_MB", "1")
     store = ObjectCache(tmp_path)
     keys = [key_of(str(n)) for n in range(3)]
@@ -80,7 +82,7 @@ def test_what_was_used_longest_ago_goes_first(tmp_path: Path, monkeypatch: pytes
         store.put(key, bytes(300_000))
         path = tmp_path / key[:2] / key[2:]
         os.utime(path, (1000 + number, 1000 + number))
-    assert store.get(keys[0]) is not None  # used just now
+    assert store.get(keys[0]) is not None  # makes it the most recently used
 
     ObjectCache(tmp_path).put(key_of("last"), bytes(300_000))
 
@@ -89,7 +91,7 @@ def test_what_was_used_longest_ago_goes_first(tmp_path: Path, monkeypatch: pytes
     assert store.get(keys[2]) is not None
 
 
-def test_the_size_is_kept_within_bounds_while_writing(
+def test_the_size_stays_within_the_limit_while_writing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("TVMLITE_CACHE_MB", "1")
@@ -101,7 +103,7 @@ def test_the_size_is_kept_within_bounds_while_writing(
     assert sum(p.stat().st_size for p in tmp_path.glob("??/*")) < 1_200_000
 
 
-def test_what_a_killed_writer_left_is_swept_when_old(tmp_path: Path) -> None:
+def test_old_files_of_a_killed_writer_are_removed(tmp_path: Path) -> None:
     folder = tmp_path / KEY[:2]
     folder.mkdir()
     old, fresh = folder / ".writing-old", folder / ".writing-fresh"
@@ -116,7 +118,7 @@ def test_what_a_killed_writer_left_is_swept_when_old(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("kind", ["a file", "inside a file"])
-def test_an_unusable_directory_means_no_cache_and_one_warning(tmp_path: Path, kind: str) -> None:
+def test_an_unusable_directory_disables_the_cache_with_one_warning(tmp_path: Path, kind: str) -> None:
     (tmp_path / "file").write_text("in the way")
     place = tmp_path / "file" if kind == "a file" else tmp_path / "file" / "cache"
     store = ObjectCache(place)
@@ -157,7 +159,7 @@ def write_forever(directory: str) -> None:
         number += 1
 
 
-def test_readers_see_whole_entries_while_writers_write_and_are_killed(tmp_path: Path) -> None:
+def test_readers_see_whole_entries_while_writers_are_killed(tmp_path: Path) -> None:
     context = multiprocessing.get_context("fork")
     writers = [context.Process(target=write_forever, args=(str(tmp_path),)) for _ in range(3)]
     for writer in writers:
@@ -180,7 +182,7 @@ def test_readers_see_whole_entries_while_writers_write_and_are_killed(tmp_path: 
         assert store.get(key_of("shared", str(number))) == content_of(number)
 
 
-def test_a_write_that_fails_leaves_nothing_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failed_write_leaves_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def full(*_: object) -> None:
         raise OSError(28, "No space left on device")
 
@@ -193,7 +195,7 @@ def test_a_write_that_fails_leaves_nothing_behind(tmp_path: Path, monkeypatch: p
     assert not list(tmp_path.glob("??/.*"))
 
 
-def test_the_directory_is_listed_once_in_a_sixteenth_of_the_limit(
+def test_the_directory_is_listed_once_per_sixteenth_of_the_limit_written(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("TVMLITE_CACHE_MB", "1")
@@ -201,13 +203,13 @@ def test_the_directory_is_listed_once_in_a_sixteenth_of_the_limit(
     trim = ObjectCache._trim
     monkeypatch.setattr(ObjectCache, "_trim", lambda self: (trims.append(self), trim(self)))
 
-    for number in range(20):  # as by 20 processes, which know nothing of each other
+    for number in range(20):  # as from 20 processes that know nothing of each other
         ObjectCache(tmp_path).put(key_of(str(number)), bytes(10_000))
 
     assert len(trims) == 1 + 19 // 6, "the first, and then every sixth: 66 KB are more than 1 MB / 16"
 
 
-def test_many_processes_that_each_write_little_stay_within_the_limit(
+def test_many_processes_that_write_little_stay_within_the_limit(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("TVMLITE_CACHE_MB", "1")
@@ -218,7 +220,7 @@ def test_many_processes_that_each_write_little_stay_within_the_limit(
     assert sum(p.stat().st_size for p in tmp_path.glob("??/*")) < 1_000_000 * 17 / 16 + 20_000
 
 
-def test_an_entry_under_another_name_is_no_entry(tmp_path: Path) -> None:
+def test_an_entry_stored_under_another_key_is_ignored(tmp_path: Path) -> None:
     store, other = ObjectCache(tmp_path), key_of("another")
     store.put(KEY, b"code")
     store.put(other, b"other code")
@@ -249,7 +251,7 @@ cache.ObjectCache(sys.argv[1]).put(sys.argv[2], b"new code" * 1000)
 """
 
 
-def test_a_writer_killed_in_the_middle_leaves_the_old_entry(tmp_path: Path) -> None:
+def test_a_writer_killed_while_writing_leaves_the_old_entry(tmp_path: Path) -> None:
     store = ObjectCache(tmp_path)
     store.put(KEY, b"old code")
 

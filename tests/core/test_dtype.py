@@ -1,4 +1,4 @@
-"""What is known of each dtype, held against numpy and ml_dtypes."""
+"""The properties of each dtype, compared with numpy and ml_dtypes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tvmlite.core.errors import UnsupportedError
 
 
 @pytest.mark.parametrize("name", [*dtypes.MINIFLOATS, dtypes.POWER_OF_TWO])
-def test_narrow_floats_are_those_of_ml_dtypes(name: str) -> None:
+def test_narrow_floats_agree_with_ml_dtypes(name: str) -> None:
     info = ml_dtypes.finfo(dtypes.numpy_of(name))
 
     least = float(info.smallest_normal) if name == dtypes.POWER_OF_TWO else float(info.min)
@@ -25,7 +25,7 @@ def test_narrow_floats_are_those_of_ml_dtypes(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", dtypes.NARROW_INTS)
-def test_narrow_ints_are_those_of_ml_dtypes(name: str) -> None:
+def test_narrow_ints_agree_with_ml_dtypes(name: str) -> None:
     info = ml_dtypes.iinfo(dtypes.numpy_of(name))
 
     assert dtypes.limits(name) == (info.min, info.max)
@@ -34,17 +34,17 @@ def test_narrow_ints_are_those_of_ml_dtypes(name: str) -> None:
     assert dtypes.is_unsigned(name) == name.startswith("u")
 
 
-def test_names_are_those_of_numpy_dtypes() -> None:
+def test_dtype_names_agree_with_numpy() -> None:
     for name in (*dtypes.ALL, *dtypes.NARROW):
         assert dtypes.check(dtypes.numpy_of(name)) == name
 
 
-def test_a_foreign_dtype_is_refused_with_those_there_are() -> None:
+def test_an_unsupported_dtype_is_refused_with_the_supported_ones() -> None:
     with pytest.raises(UnsupportedError, match=r"dtype 'complex64' is not supported; supported are .*int4"):
         dtypes.check(np.complex64)
 
 
-def test_without_ml_dtypes_arrays_are_bits_and_the_compiler_says_what_it_needs() -> None:
+def test_without_ml_dtypes_arrays_hold_bits_and_the_compiler_asks_for_it() -> None:
     code = """
 import sys
 sys.modules["ml_dtypes"] = None

@@ -1,4 +1,4 @@
-"""Errors end at the line that is at fault, where that is the user's."""
+"""Errors end with the user's line that caused them, where there is one."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def copied() -> Any:
         (lambda: InputError("x is wrong"), "x is wrong"),
     ],
 )
-def test_what_was_wrong_in_a_call_is_told_with_its_line(call: Callable[[], Any], message: str) -> None:
+def test_an_error_about_a_call_shows_its_line(call: Callable[[], Any], message: str) -> None:
     try:
         told = str(call())
     except TvmliteError as error:
@@ -44,7 +44,7 @@ def test_what_was_wrong_in_a_call_is_told_with_its_line(call: Callable[[], Any],
 
 
 @pytest.mark.parametrize("target", ["native", "c"])
-def test_wrong_arguments_are_told_with_the_line_of_the_call(target: str) -> None:
+def test_an_error_about_arguments_shows_the_line_of_the_call(target: str) -> None:
     function = tvmlite.build(*copied(), target=target, name="copied")
     x = np.zeros(3, "f4")
     for call in (
@@ -58,12 +58,12 @@ def test_wrong_arguments_are_told_with_the_line_of_the_call(target: str) -> None
             call()
 
 
-def test_the_line_that_starts_the_command_is_not_the_users(capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_error_of_the_command_shows_no_line(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["fuzz", "--n", "0"]) == 1
     assert capsys.readouterr().err == "tvmlite: InputError: --n is 0, expected at least 1\n"
 
 
-def test_pythons_own_library_between_two_frames_of_ours_is_not_the_users_line() -> None:
+def test_frames_of_the_standard_library_are_not_shown_as_the_users_line() -> None:
     module = tvmlite.relay.parse("def @main(%x: Tensor[(n, 4), float32]) { nn.relu(%x) }")
 
     with pytest.raises(

@@ -1,4 +1,4 @@
-"""How to install an optional part, from where the package came."""
+"""Optional dependencies are installed from where the package itself came from."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 class Installed:
-    """A distribution as pip leaves it: ``origin`` is what it wrote down of where the package came from."""
+    """A distribution as installed by pip; ``origin`` is what pip recorded about its source."""
 
     def __init__(self, origin: dict[str, object] | None) -> None:
         self.origin = origin
@@ -24,7 +24,7 @@ class Installed:
         return None if self.origin is None else json.dumps(self.origin)
 
 
-def test_a_checkout_is_installed_from_its_folder() -> None:
+def test_extras_of_a_checkout_are_installed_from_its_folder() -> None:
     assert extras.how_to_install("onnx") == f"pip install '{ROOT}[onnx]'"
 
 
@@ -40,7 +40,7 @@ def test_a_checkout_is_installed_from_its_folder() -> None:
         ),
     ],
 )
-def test_an_installed_package_is_installed_from_where_it_came(
+def test_extras_of_an_installed_package_come_from_its_origin(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, origin: dict[str, object] | None, command: str
 ) -> None:
     monkeypatch.setattr(extras, "__file__", str(tmp_path / "tvmlite" / "core" / "extras.py"))

@@ -1,4 +1,4 @@
-"""Mapped files are read as they are, in pieces, and their pages are given back."""
+"""Mapped files are read unchanged and in pieces, and their pages are released."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def file(tmp_path: Path) -> Path:
 
 
 def resident() -> int:
-    """The bytes of files that this process has in memory."""
+    """The resident bytes of mapped files of this process."""
     for line in Path("/proc/self/status").read_text().splitlines():
         if line.startswith("RssFile:"):
             return int(line.split()[1]) * 1024
@@ -27,7 +27,7 @@ def resident() -> int:
 
 
 @pytest.mark.parametrize(("offset", "length"), [(0, 1), (1, 4096), (4096, 100), (70_001, 120_000)])
-def test_the_bytes_are_the_files(file: Path, offset: int, length: int) -> None:
+def test_a_mapping_has_the_bytes_of_the_file(file: Path, offset: int, length: int) -> None:
     made = mapped.bytes_of(file, offset, length)
     assert made.tobytes() == file.read_bytes()[offset : offset + length]
     assert not made.flags.writeable
@@ -35,7 +35,7 @@ def test_the_bytes_are_the_files(file: Path, offset: int, length: int) -> None:
 
 @pytest.mark.parametrize("piece", [1, 1000, 1 << 26])
 @pytest.mark.parametrize("axes", [(0, 1, 2), (2, 1, 0), (1, 2, 0)])
-def test_a_copy_in_pieces_is_a_copy(
+def test_copying_in_pieces_copies_all_elements(
     file: Path, axes: tuple[int, ...], piece: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(mapped, "PIECE", piece)
@@ -47,13 +47,13 @@ def test_a_copy_in_pieces_is_a_copy(
 
 
 @pytest.mark.parametrize("shape", [(), (0,), (3, 0, 2)])
-def test_scalars_and_nothing_are_copied(shape: tuple[int, ...]) -> None:
+def test_scalars_and_empty_arrays_are_copied(shape: tuple[int, ...]) -> None:
     out = np.zeros(shape)
     mapped.copy(out, np.ones(shape))
     np.testing.assert_array_equal(out, np.ones(shape))
 
 
-def test_what_was_copied_is_not_kept_in_memory(tmp_path: Path) -> None:
+def test_pages_are_released_after_copying(tmp_path: Path) -> None:
     size = 32 << 20
     with open(tmp_path / "large", "wb") as file:
         file.truncate(size)
@@ -65,7 +65,7 @@ def test_what_was_copied_is_not_kept_in_memory(tmp_path: Path) -> None:
     assert resident() - before < size // 8
 
 
-def test_what_was_read_is_not_kept_in_memory(tmp_path: Path) -> None:
+def test_pages_are_released_after_reading(tmp_path: Path) -> None:
     size = 32 << 20
     with open(tmp_path / "large", "wb") as file:
         file.truncate(size)
@@ -87,7 +87,7 @@ def truncated(file: Path) -> None:
 
 
 @pytest.mark.parametrize("change", [rewritten, truncated])
-def test_a_file_that_was_written_to_is_an_error(file: Path, change) -> None:
+def test_a_file_modified_after_mapping_is_an_error(file: Path, change) -> None:
     part = mapped.bytes_of(file)[4096:8192].view("float32").reshape(32, 32).T
     mapped.check_unchanged(part)
     change(file)
@@ -111,7 +111,7 @@ def replaced(file: Path) -> None:
 
 
 @pytest.mark.parametrize("change", [removed, replaced])
-def test_a_file_that_is_elsewhere_or_nowhere_is_still_read(file: Path, change) -> None:
+def test_a_file_removed_or_replaced_after_mapping_is_still_read(file: Path, change) -> None:
     whole = file.read_bytes()
     source = mapped.bytes_of(file)
     change(file)
@@ -119,12 +119,12 @@ def test_a_file_that_is_elsewhere_or_nowhere_is_still_read(file: Path, change) -
     assert source.tobytes() == whole
 
 
-def test_arrays_in_memory_never_change() -> None:
+def test_arrays_in_memory_count_as_unchanged() -> None:
     mapped.check_unchanged(np.ones(3))
 
 
-def test_arrays_of_others_are_left_alone() -> None:
-    """A private mapping that was written to would lose what was written."""
+def test_pages_of_foreign_mappings_are_not_released() -> None:
+    """Releasing a private mapping that was written to would lose the written values."""
     import mmap
 
     theirs = np.frombuffer(mmap.mmap(-1, 8192, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS), np.uint8)

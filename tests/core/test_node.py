@@ -1,4 +1,4 @@
-"""The traversal of nodes."""
+"""Traversal and substitution of nodes."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tvmlite.te.loop import ir
 X, Y = e.Var("x"), e.Var("y")
 
 
-def test_each_value_gives_what_substitution_gives() -> None:
+def test_substitute_each_agrees_with_substitute() -> None:
     root = (X + 1) * (X + 1) - Y * 2
 
     results = list(substitute_each(root, X, [e.const(n) for n in range(3)]))
@@ -19,7 +19,7 @@ def test_each_value_gives_what_substitution_gives() -> None:
         assert alike(result, substitute(root, {X: e.const(n)}))
 
 
-def test_what_does_not_change_is_shared_by_all() -> None:
+def test_unchanged_nodes_are_shared_by_all_results() -> None:
     fixed = Y * 2
     first, second = substitute_each(X - fixed, X, [e.const(1), e.const(2)])
 
@@ -29,14 +29,14 @@ def test_what_does_not_change_is_shared_by_all() -> None:
     assert list(substitute_each(X, X, [Y])) == [Y]
 
 
-def test_postorder_gives_each_node_once_children_first() -> None:
+def test_postorder_yields_each_node_once_children_first() -> None:
     x, y = e.Var("x", "int64"), e.Var("y", "int64")
     shared = e.Mul(x, y)
     root = e.Add(e.Sub(shared, x), shared)
     assert list(postorder(root)) == [x, y, shared, root.a, root]
 
 
-def test_reachable_gives_the_nodes_that_postorder_gives_each_once() -> None:
+def test_reachable_yields_the_nodes_of_postorder_once() -> None:
     x, y = e.Var("x", "int64"), e.Var("y", "int64")
     shared = e.Mul(x, y)
     root = e.Add(e.Sub(shared, x), e.Select(e.Less(x, y), shared, y))
@@ -46,8 +46,8 @@ def test_reachable_gives_the_nodes_that_postorder_gives_each_once() -> None:
     assert found[0] is root
 
 
-def test_children_are_what_the_fields_hold() -> None:
-    """Nodes of which there are many say it themselves, and quicker."""
+def test_children_agree_with_the_fields() -> None:
+    """Frequent node classes override the generic methods with faster ones."""
     x, y = e.Var("x", "int64"), e.Var("y", "int64")
     buffer = ir.Buffer("A", "float32", (e.const(8, "int64"), e.const(8, "int64")))
     load, masked = ir.Load(buffer, (x, y)), ir.Load(buffer, (x, y), e.Less(x, y))
@@ -65,9 +65,9 @@ def test_children_are_what_the_fields_hold() -> None:
 DIAMOND = {"a": ["b", "c"], "b": ["d"], "c": ["d"], "d": [], "other": ["d"]}
 
 
-def test_each_thing_is_reached_once() -> None:
+def test_each_item_is_reached_once() -> None:
     assert list(reached(["a", "other"], DIAMOND.__getitem__)) == ["other", "d", "a", "c", "b"]
 
 
-def test_things_are_in_the_order_in_which_they_need_each_other() -> None:
+def test_items_are_ordered_after_their_dependencies() -> None:
     assert list(in_order(["a", "other"], DIAMOND.__getitem__)) == ["d", "b", "c", "a", "other"]

@@ -1,4 +1,4 @@
-"""What rooms on the right provide is found, whoever was imported first, and named on the right alone."""
+"""Functions provided by later layers are found in any import order, and named only by those layers."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tvmlite.core.provided import provide, provided
 CORE = Path(__file__).resolve().parents[2] / "tvmlite" / "core"
 
 
-def test_what_is_provided_last_is_given(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_last_provider_wins(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tvmlite.core.provided._GIVERS", {})
     provide("answer", lambda: 41)
     provide("answer", lambda: 42)
@@ -28,7 +28,7 @@ def test_what_is_provided_last_is_given(monkeypatch: pytest.MonkeyPatch) -> None
         ("faster_layers", "tvmlite.tuning.layer_precision.faster_layers"),
     ],
 )
-def test_the_graph_level_is_imported_without_what_it_asks_for_and_finds_it(name: str, module: str) -> None:
+def test_the_graph_level_does_not_import_its_providers_but_finds_them(name: str, module: str) -> None:
     program = (
         "import sys\n"
         "from tvmlite import relay\n"
@@ -42,5 +42,5 @@ def test_the_graph_level_is_imported_without_what_it_asks_for_and_finds_it(name:
 
 
 @pytest.mark.parametrize("name", ["provided", "techniques"])
-def test_the_core_names_no_module_on_its_right(name: str) -> None:
+def test_the_core_names_no_module_of_later_layers(name: str) -> None:
     assert '"tvmlite.' not in (CORE / f"{name}.py").read_text(encoding="utf-8")

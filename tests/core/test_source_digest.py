@@ -1,4 +1,4 @@
-"""Digests of source files: any change of a file is another digest, and files are read once."""
+"""Digests of source files change with any edit, and files are read only once."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def digests_of(root: Path) -> dict[str, str]:
     return digests(root, files_below(root))
 
 
-def test_source_and_data_count_and_byte_code_does_not(package: Path) -> None:
+def test_source_and_data_files_count_but_byte_code_does_not(package: Path) -> None:
     assert list(digests_of(package)) == ["passes/fuse.py", "table.json"]
 
 
@@ -42,7 +42,7 @@ def test_an_edited_file_has_another_digest(
 ) -> None:
     monkeypatch.setattr(module, "_SETTLED_SECONDS", settled or 10**6)
     before, times = digests_of(package), (package / "passes" / "fuse.py").stat()
-    (package / "passes" / "fuse.py").write_text("LIMIT = 2")  # as many bytes, and as old:
+    (package / "passes" / "fuse.py").write_text("LIMIT = 2")  # same size, and below the same times
     os.utime(package / "passes" / "fuse.py", ns=(times.st_atime_ns, times.st_mtime_ns))
 
     after = digests_of(package)
@@ -51,7 +51,7 @@ def test_an_edited_file_has_another_digest(
     assert after["table.json"] == before["table.json"]
 
 
-def test_files_are_not_read_again_while_their_sizes_and_times_are_the_same(
+def test_files_with_unchanged_size_and_times_are_not_read_again(
     package: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module, "_SETTLED_SECONDS", 0)
@@ -65,7 +65,7 @@ def test_files_are_not_read_again_while_their_sizes_and_times_are_the_same(
     assert sorted(path.name for path in read if package in path.parents) == ["fuse.py", "table.json"]
 
 
-def test_files_changed_just_now_are_not_remembered(package: Path, empty_cache: Path) -> None:
+def test_files_changed_just_now_are_not_cached(package: Path, empty_cache: Path) -> None:
     (package / "table.json").write_text("[]")
 
     digests_of(package)
@@ -73,7 +73,7 @@ def test_files_changed_just_now_are_not_remembered(package: Path, empty_cache: P
     assert not list(empty_cache.glob("??/*"))
 
 
-def test_a_part_has_a_digest_of_its_own() -> None:
+def test_each_part_has_its_own_digest() -> None:
     assert (
         len({source_digest(), source_digest("core"), source_digest("core", "te"), source_digest("te")}) == 4
     )

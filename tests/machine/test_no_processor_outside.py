@@ -1,4 +1,4 @@
-"""What is known of single processors stands in ``tvmlite/machine`` alone."""
+"""Facts about individual processors are found only in ``tvmlite/machine``."""
 
 from __future__ import annotations
 
@@ -30,16 +30,16 @@ EXCEPT = {
     "tvm/target/__init__.py": {"intel"},
     "tvm/testing/__init__.py": {"cascadelake", "skylake"},
 }
-"""The words that files have: targets that programs are compiled for at random, and names of TVM's."""
+"""The allowed words per file: targets of randomly compiled programs, and names from TVM."""
 
 EXAMPLE = "-mcpu=znver4"
-"""The example of a target in docstrings."""
+"""The example target used in docstrings."""
 
 FILES = sorted(p for p in PACKAGE.rglob("*.py") if p.relative_to(PACKAGE).parts[0] != "machine")
 
 
 def names_in(source: str) -> set[str]:
-    """The words of ``WORDS``, and such as ``znver3``, in the names, strings and comments of ``source``."""
+    """The words of ``WORDS``, and words like ``znver3``, in the names, strings and comments of ``source``."""
     words = {word.lower() for word in WORD.findall(source.replace(EXAMPLE, "").replace("_", " "))}
     return {word for word in words if word in WORDS or word.startswith("znver")}
 
@@ -63,11 +63,11 @@ def test_files_outside_machine_name_no_processor() -> None:
         ('"llvm -mcpu=cortex-a72"', {"cortex"}),
     ],
 )
-def test_names_are_seen_in_code_and_comments(source: str, found: set[str]) -> None:
+def test_names_are_found_in_code_and_comments(source: str, found: set[str]) -> None:
     assert names_in(source) == found
 
 
-def test_no_file_asks_for_a_targets_processor_by_name() -> None:
+def test_no_file_compares_the_name_of_a_target_processor() -> None:
     asks = re.compile(r"\.cpu\s*(==|!=|in\b)|\.maker\b(?!s)")
 
     assert [p for p in FILES if asks.search(p.read_text(encoding="utf-8"))] == []

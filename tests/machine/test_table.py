@@ -1,4 +1,4 @@
-"""The table of processors: rows, relatives, estimates, and what a target makes of them."""
+"""The table of processors: measured rows, relatives, estimates, and their use by targets."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ X86 = "llvm -mtriple=x86_64-linux-gnu -mcpu="
         ("x86-64-v4", "", "estimated"),
     ],
 )
-def test_a_machine_says_where_it_comes_from(cpu: str, name: str, source: str) -> None:
+def test_a_machine_tells_the_source_of_its_numbers(cpu: str, name: str, source: str) -> None:
     machine = Target.parse(f"{X86}{cpu}").machine
 
     assert (machine.name, machine.source) == (name, source)
@@ -34,7 +34,7 @@ def test_a_machine_says_where_it_comes_from(cpu: str, name: str, source: str) ->
 @pytest.mark.slow
 @pytest.mark.parametrize("cpu", [*table.MEASURED, *" ".join(table._RELATIVES.values()).split(), "haswell"])
 @pytest.mark.parametrize("options", ["", " -vector-bits=256", " -mattr=-avx512f", " -num-cores=48"])
-def test_vectors_and_cores_are_the_targets(cpu: str, options: str) -> None:
+def test_vectors_and_cores_of_a_machine_are_those_of_the_target(cpu: str, options: str) -> None:
     target = Target.parse(f"{X86}{cpu}{options}")
     machine = target.machine
 
@@ -48,21 +48,21 @@ def test_llvm_knows_every_processor_of_the_table() -> None:
         assert Target.parse(f"{X86}{cpu}").cpu == cpu
 
 
-def test_a_row_has_the_vectors_that_llvm_says_its_processor_has() -> None:
+def test_vectors_of_a_row_agree_with_llvm() -> None:
     for cpu, row in table.MEASURED.items():
         target = Target.parse(f"{X86}{cpu}")
         assert (row.vector_bits, row.vector_registers) == (target.vector_bits, target.vector_registers)
 
 
 @pytest.mark.parametrize("row", table.MEASURED.values(), ids=lambda row: row.name)
-def test_caches_grow_with_their_distance(row: table.Machine) -> None:
+def test_farther_caches_are_larger(row: table.Machine) -> None:
     sizes = [cache.size for cache in row.caches if cache.size]
 
     assert sizes == sorted(set(sizes))
     assert row.working_sets.tiles <= sizes[1]
 
 
-def test_with_fewer_registers_a_processor_is_scheduled_as_one_that_has_no_more() -> None:
+def test_a_processor_with_avx512_disabled_is_scheduled_like_one_without() -> None:
     whole, less = (Target.parse(f"{X86}sapphirerapids{more}").machine for more in ("", " -mattr=-avx512f"))
 
     assert less.few_registers
@@ -72,13 +72,13 @@ def test_with_fewer_registers_a_processor_is_scheduled_as_one_that_has_no_more()
     assert less.caches == whole.caches
 
 
-def test_an_unknown_processor_has_no_additions_of_its_own() -> None:
+def test_an_unknown_processor_has_no_separate_additions() -> None:
     machine = Target.parse("c -vector-bits=512").machine
 
     assert (machine.vector_registers, machine.separate_additions) == (32, False)
 
 
-def test_the_doctor_shows_a_machine_whatever_is_known_of_it() -> None:
+def test_the_doctor_shows_known_and_unknown_machines() -> None:
     known, unknown = (dict(machine_rows(Target.parse(text))) for text in (f"{X86}graniterapids", "c"))
 
     assert known["machine"].startswith("Intel Granite Rapids (")
@@ -88,7 +88,7 @@ def test_the_doctor_shows_a_machine_whatever_is_known_of_it() -> None:
     assert unknown["instructions"] == "those of C"
 
 
-def test_the_table_needs_neither_llvm_nor_numpy() -> None:
+def test_the_table_imports_neither_llvm_nor_numpy() -> None:
     modules = "tvmlite.machine.table, tvmlite.machine.features"
     code = f"import sys, {modules}; print(sorted({{'llvmlite', 'numpy'}} & set(sys.modules)))"
 

@@ -1,4 +1,4 @@
-"""Target strings and what is known of the machines they name."""
+"""Target strings, and the properties of the machines that they name."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ def _no_override(monkeypatch: pytest.MonkeyPatch) -> None:
         "c -system=none -vector-bits=512",
     ],
 )
-def test_the_string_of_a_target_parses_back_to_it(text: str) -> None:
+def test_the_string_of_a_target_parses_to_the_same_target(text: str) -> None:
     target = Target.parse(text)
 
     assert Target.parse(str(target)) == target
 
 
-def test_a_target_is_returned_as_it_is() -> None:
+def test_parsing_a_target_returns_it_unchanged() -> None:
     target = Target.parse("c")
 
     assert Target.parse(target) is target
@@ -62,13 +62,15 @@ def test_a_target_is_returned_as_it_is() -> None:
         ("c -system=none -vector-bits=512", 512, 32),
     ],
 )
-def test_vectors_follow_from_the_instruction_sets(text: str, bits: int, registers: int) -> None:
+def test_vector_width_and_registers_follow_from_the_instruction_sets(
+    text: str, bits: int, registers: int
+) -> None:
     target = Target.parse(text)
 
     assert (target.vector_bits, target.vector_registers) == (bits, registers)
 
 
-def test_instruction_sets_are_those_of_the_processor() -> None:
+def test_a_target_has_the_instruction_sets_of_its_processor() -> None:
     zen4 = Target.parse("llvm -mtriple=x86_64-linux-gnu -mcpu=znver4")
     haswell = Target.parse("llvm -mtriple=x86_64-linux-gnu -mcpu=haswell")
     v1 = Target.parse("llvm -mtriple=aarch64-linux-gnu -mcpu=neoverse-v1")
@@ -81,33 +83,33 @@ def test_instruction_sets_are_those_of_the_processor() -> None:
     assert Target.parse("llvm -mtriple=aarch64-linux-gnu -mcpu=cortex-a72 -mattr=+dotprod").has("dotprod")
 
 
-def test_native_is_the_machine_we_run_on() -> None:
+def test_native_is_the_host() -> None:
     target = Target.parse("native")
 
     assert (target.triple, target.cpu, target.features) == processor.host()
     assert Target.parse("llvm") == target
 
 
-def test_lanes_of_one_vector() -> None:
+def test_lanes_of_a_vector_depend_on_the_dtype() -> None:
     target = Target.parse("c -vector-bits=256")
 
     assert [target.lanes(d) for d in ("float32", "float64", "int8", "bool", "bfloat16")] == [8, 4, 32, 32, 16]
 
 
-def test_the_environment_says_what_native_means(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_environment_variable_replaces_native(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TVMLITE_TARGET", "c -vector-bits=256")
 
     assert str(Target.parse("native")) == "c -vector-bits=256"
 
 
-def test_the_cores_of_a_target_are_those_given() -> None:
+def test_the_cores_of_a_target_are_the_given_number() -> None:
     target = Target.parse("llvm -mcpu=znver4 -num-cores=3000")
 
     assert target.machine.cores == target.num_cores == 3000
     assert str(target).endswith(" -num-cores=3000")
 
 
-def test_without_a_number_the_cores_are_those_this_process_may_use(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_cores_default_to_the_processors_available_to_the_process(monkeypatch: pytest.MonkeyPatch) -> None:
     own = processors()
 
     assert Target.parse("native").machine.cores == Target.parse("c").machine.cores == own
@@ -146,6 +148,6 @@ def test_without_a_number_the_cores_are_those_this_process_may_use(monkeypatch: 
         ("llvm -mtriple=nowhere", "triple 'nowhere'"),
     ],
 )
-def test_a_target_that_cannot_be_is_an_error_naming_the_word(text: str, complaint: str) -> None:
+def test_an_invalid_target_is_an_error_that_names_the_word(text: str, complaint: str) -> None:
     with pytest.raises(TargetError, match=complaint):
         Target.parse(text)

@@ -1,4 +1,4 @@
-"""What triples say, in all the ways that they are written."""
+"""Parsing of target triples in all common spellings."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from tvmlite.machine.triple import Triple
         ("riscv64", "riscv64", "", "", "elf"),
     ],
 )
-def test_a_triple_has_parts(
+def test_a_triple_is_split_into_parts(
     text: str, architecture: str, system: str, environment: str, object_format: str
 ) -> None:
     found = Triple.parse(text)
@@ -55,11 +55,11 @@ def test_a_triple_has_parts(
         ("riscv64", "riscv64"),
     ],
 )
-def test_llvm_gets_four_parts(text: str, normalized: str) -> None:
+def test_a_triple_is_normalized_to_four_parts_for_llvm(text: str, normalized: str) -> None:
     assert Triple.parse(text).normalized == normalized
 
 
-def test_an_empty_triple_is_this_machine() -> None:
+def test_an_empty_triple_is_the_host() -> None:
     here = Triple.parse("")
 
     assert here.is_native
@@ -70,7 +70,7 @@ def test_an_empty_triple_is_this_machine() -> None:
     )
 
 
-def test_another_processor_or_system_is_not_native() -> None:
+def test_another_architecture_or_system_is_not_native() -> None:
     here = Triple.parse("")
     other = "windows-gnu" if here.system == "linux" else "linux-gnu"
 

@@ -1,4 +1,4 @@
-"""C functions with our calling convention, compiled by gcc, for the runtime to call."""
+"""C functions with tvmlite's calling convention, compiled by gcc, for the runtime to call."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tvmlite.runtime.pool import pool
 
 @pytest.fixture(scope="session")
 def compile_c(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], ctypes.CDLL]:
-    """C source (the pool comes along) to a loaded library."""
+    """Compile C source together with the thread pool and load the library."""
     if shutil.which("gcc") is None:
         pytest.skip("no gcc")
 
@@ -44,7 +44,7 @@ def compile_c(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], ctype
 
 @pytest.fixture(scope="session")
 def compile_function(compile_c: Callable[[str], ctypes.CDLL]) -> Callable[..., CompiledFunction]:
-    """A signature and the function's body (and ``NAME_shapes``'s) to a callable."""
+    """Compile a signature and the bodies of the function and of ``NAME_shapes`` to a callable."""
 
     def build(signature: Signature, body: str, shapes: str = "") -> CompiledFunction:
         source = f"{signature.c_prototype()} {{ {body} }}\n"

@@ -1,4 +1,4 @@
-"""Arrays under TVM's names: what they are made of, and what they are not made of."""
+"""Arrays with TVM's names: accepted and refused sources."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ CYCLE: list[Any] = []
 CYCLE.append(CYCLE)
 
 
-def test_arrays_are_copies_of_what_is_given() -> None:
+def test_arrays_are_copies_of_their_sources() -> None:
     given = np.arange(6, dtype="int16").reshape(2, 3)
     made = nd.array(given)
 
@@ -60,9 +60,7 @@ def test_arrays_are_copies_of_what_is_given() -> None:
         (lambda: runtime.Tensor([1]), InputError, "Tensor: array: a list given, expected a numpy array"),
     ],
 )
-def test_what_is_no_array_is_refused(
-    call: Callable[[], Any], error: type[TvmliteError], message: str
-) -> None:
+def test_invalid_arrays_are_refused(call: Callable[[], Any], error: type[TvmliteError], message: str) -> None:
     with pytest.raises(error) as raised:
         call()
 

@@ -1,4 +1,4 @@
-"""Tensors share their memory with numpy and with whatever speaks DLPack."""
+"""Tensors share their memory with numpy and with any library that supports DLPack."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def test_memory_is_aligned(shape: tuple[int, ...], alignment: int) -> None:
     assert made.numpy().flags.writeable
 
 
-def test_copies_lie_side_by_side_each_aligned() -> None:
+def test_copies_are_adjacent_and_each_is_aligned() -> None:
     given = [np.arange(5, dtype=np.float32), np.ones((2, 3), np.int8), np.float64(7)[...]]
 
     copies = side_by_side(given, 4096, 1 << 16)
@@ -41,7 +41,7 @@ def test_copies_lie_side_by_side_each_aligned() -> None:
     assert all(one.base is copies[0].base and one.base.nbytes >= 1 << 16 for one in copies)
 
 
-def test_unusable_shapes_and_alignments_are_refused() -> None:
+def test_invalid_shapes_alignments_and_dtypes_are_refused() -> None:
     with pytest.raises(InputError, match="empty: shape: -1 given, expected an int of at least 0"):
         empty((2, -1))
     with pytest.raises(InputError, match="alignment is 3, expected a power of two"):
@@ -50,7 +50,7 @@ def test_unusable_shapes_and_alignments_are_refused() -> None:
         tensor(np.zeros(2, np.complex64))
 
 
-def test_numpy_shares_the_memory() -> None:
+def test_a_tensor_shares_memory_with_numpy() -> None:
     array = np.arange(6.0)
     shared = tensor(array)
     shared[1] = 9
@@ -61,7 +61,7 @@ def test_numpy_shares_the_memory() -> None:
     assert not np.shares_memory(np.array(shared), array)
 
 
-def test_numbers_and_other_dtypes_are_copied() -> None:
+def test_lists_and_other_dtypes_are_copied() -> None:
     assert tensor([[1, 2], [3, 4]], "float32").numpy().tolist() == [[1, 2], [3, 4]]
     assert tensor(np.arange(3), "bfloat16").dtype == "bfloat16"
     assert "Tensor(array([1" in repr(tensor([1, 2]))
@@ -73,7 +73,7 @@ def test_numbers_and_other_dtypes_are_copied() -> None:
 @pytest.mark.parametrize(
     "form", [lambda x: x, lambda x: x[:, ::-1], lambda x: x.T, lambda x: x[:0], lambda x: x[0, 0]]
 )
-def test_dlpack_gives_the_same_memory_back(kind: str, form: Any) -> None:
+def test_dlpack_returns_the_same_memory(kind: str, form: Any) -> None:
     array = form(np.arange(12).reshape(3, 4).astype(kind))
     array = np.asarray(array)
     back = dlpack.take(Tensor(array))
@@ -84,13 +84,13 @@ def test_dlpack_gives_the_same_memory_back(kind: str, form: Any) -> None:
         assert (array == 1).all()
 
 
-def test_numpy_takes_our_dlpack_and_we_take_numpys() -> None:
+def test_dlpack_works_with_numpy_in_both_directions() -> None:
     array = np.arange(6, dtype=np.int32).reshape(2, 3)
     assert np.shares_memory(np.from_dlpack(tensor(array)), array)
     assert np.shares_memory(dlpack.take(array), array)
 
 
-def test_memory_taken_lives_as_long_as_it_is_used() -> None:
+def test_memory_taken_by_dlpack_lives_as_long_as_it_is_used() -> None:
     owner = tensor(np.full(1000, 7.0))
     taken = dlpack.take(owner)
     before = len(dlpack._given)
@@ -102,7 +102,7 @@ def test_memory_taken_lives_as_long_as_it_is_used() -> None:
     assert len(dlpack._given) == before - 1
 
 
-def test_a_capsule_nobody_takes_is_freed() -> None:
+def test_an_unused_capsule_is_freed() -> None:
     before = len(dlpack._given)
     capsule = tensor([1.0]).__dlpack__()
     assert len(dlpack._given) == before + 1
@@ -110,7 +110,7 @@ def test_a_capsule_nobody_takes_is_freed() -> None:
     assert len(dlpack._given) == before
 
 
-def test_torch_shares_the_memory_both_ways() -> None:
+def test_a_tensor_shares_memory_with_torch_in_both_directions() -> None:
     torch = pytest.importorskip("torch")
     for kind in ("float32", "int64", "bool", "bfloat16", "float16"):
         there = torch.ones(2, 3).to(getattr(torch, kind)).T
@@ -127,14 +127,14 @@ def test_torch_shares_the_memory_both_ways() -> None:
 @pytest.mark.parametrize(
     "kind", [ml_dtypes.bfloat16, ml_dtypes.float8_e4m3fn, ml_dtypes.float8_e5m2fnuz, ml_dtypes.float8_e8m0fnu]
 )
-def test_floats_of_ml_dtypes_go_through_dlpack(kind: Any) -> None:
+def test_dlpack_supports_floats_of_ml_dtypes(kind: Any) -> None:
     array = np.arange(1, 6).astype(np.float32).astype(kind)
     back = dlpack.take(tensor(array))
     assert back.dtype == array.dtype
     assert back.tolist() == array.tolist()
 
 
-def test_what_dlpack_would_pack_is_refused() -> None:
+def test_dtypes_that_dlpack_would_pack_are_refused() -> None:
     with pytest.raises(
         InputError, match="an array of int4 cannot be given by DLPack, which packs its elements"
     ):

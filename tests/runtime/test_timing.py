@@ -1,4 +1,4 @@
-"""Timings: as many runs as asked for, a median inside its interval."""
+"""Timings have the requested number of runs and a median inside its interval."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tvmlite.runtime import timing as clocks
 from tvmlite.runtime.timing import Others, measure
 
 
-def test_a_sleep_takes_as_long_as_it_sleeps() -> None:
+def test_a_timed_sleep_takes_its_duration() -> None:
     timing = measure(lambda: time.sleep(0.002), budget=0.03)
     assert 0.002 <= timing.median < 0.02
     assert timing.interval[0] <= timing.median <= timing.interval[1]
@@ -23,7 +23,7 @@ def test_a_sleep_takes_as_long_as_it_sleeps() -> None:
     assert not timing.busy < 0
 
 
-def test_short_calls_are_run_many_times() -> None:
+def test_short_calls_are_repeated_many_times_per_run() -> None:
     timing = measure(lambda: None, budget=0.01)
     assert timing.number > 100
     assert timing.median < 1e-5
@@ -37,19 +37,19 @@ def test_short_calls_are_run_many_times() -> None:
         ({"budget": 0}, "budget: 0 given"),
     ],
 )
-def test_unusable_wishes_are_refused(wrong: dict[str, int], message: str) -> None:
+def test_invalid_settings_are_refused(wrong: dict[str, int], message: str) -> None:
     with pytest.raises(InputError, match=message):
         measure(lambda: None, **wrong)
 
 
-def test_by_the_threads_own_clock_waiting_takes_no_time() -> None:
+def test_waiting_takes_no_time_on_the_clock_of_the_thread() -> None:
     by_wall = measure(lambda: time.sleep(0.005), number=1, repeat=3)
     by_thread = measure(lambda: time.sleep(0.005), number=1, repeat=3, clock=time.thread_time)
 
     assert by_wall.median >= 0.005 > by_thread.median
 
 
-def test_runs_that_are_enough_end_the_timing_before_its_budget() -> None:
+def test_until_ends_the_timing_before_its_budget() -> None:
     asked: list[int] = []
 
     def until(runs: Sequence[float], spent: float) -> bool:
@@ -64,7 +64,7 @@ def test_runs_that_are_enough_end_the_timing_before_its_budget() -> None:
 
 
 @pytest.mark.parametrize(("warm", "calls"), [(True, 4), (False, 3)])
-def test_a_warm_up_is_left_out_where_it_is_not_wanted(warm: bool, calls: int) -> None:
+def test_the_warm_up_can_be_omitted(warm: bool, calls: int) -> None:
     seen: list[None] = []
 
     measure(lambda: seen.append(None), number=1, repeat=3, warm=warm)
@@ -72,7 +72,7 @@ def test_a_warm_up_is_left_out_where_it_is_not_wanted(warm: bool, calls: int) ->
     assert len(seen) == calls
 
 
-def test_the_run_that_shows_how_many_calls_make_one_counts() -> None:
+def test_the_run_that_determines_the_number_of_calls_counts() -> None:
     seen: list[None] = []
 
     def call() -> None:
@@ -85,18 +85,20 @@ def test_the_run_that_shows_how_many_calls_make_one_counts() -> None:
     assert len(timing.runs) == len(seen) == 3
 
 
-def test_what_this_process_uses_is_not_what_others_use(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_time_used_by_this_process_is_not_counted_as_others(monkeypatch: pytest.MonkeyPatch) -> None:
     others = Others()
     spent = time.process_time()
 
     monkeypatch.setattr(clocks.time, "process_time", lambda: spent + 1e6)
     assert others.share == 0
     monkeypatch.setattr(clocks.time, "process_time", lambda: spent - 1e6)
-    assert others.share > 0  # it is this process's time that is taken off
+    assert others.share > 0  # the time of this process is subtracted
 
 
 @pytest.mark.parametrize("used", [0.5, math.nan])
-def test_the_share_of_others_is_of_all_processors(used: float, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_share_of_others_is_relative_to_all_processors(
+    used: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(clocks, "_others_seconds", lambda: used * (os.cpu_count() or 1) * time.perf_counter())
 
     busy = measure(lambda: time.sleep(0.002), number=1, repeat=5).busy

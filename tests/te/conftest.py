@@ -1,4 +1,4 @@
-"""What the tests of tensor expressions share: loops as text, and a run against numpy."""
+"""Fixtures of the tests of tensor expressions: loops as text, and a run against numpy."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def loops() -> Callable[..., str]:
 
 @pytest.fixture(scope="session")
 def run() -> Callable[..., list[np.ndarray]]:
-    """Lower, verify and interpret a schedule on ``inputs``; gives the outputs, which have ``shapes``."""
+    """Lower, verify and interpret a schedule on ``inputs``; return the outputs, which have ``shapes``."""
 
     def execute(
         schedule: te.Schedule, args: Sequence[Any], inputs: Sequence[Any], shapes: Sequence[tuple[int, ...]]

@@ -1,4 +1,4 @@
-"""Wrong arguments of te's functions: errors that name the parameter and end at the user's line."""
+"""Errors for wrong arguments of te's functions name the parameter and end with the user's line."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import tvmlite
-import tvmlite.tvm.te  # stages have TVM's bind from then on
+import tvmlite.tvm.te  # adds TVM's bind to stages
 from tvmlite import te
 from tvmlite.core.errors import ScheduleError, TensorExpressionError, TvmliteError, UnsupportedError
 from tvmlite.te import expr as e
@@ -219,14 +219,14 @@ def test_a_wrong_argument_of_a_primitive_is_named(call: Callable[..., Any], mess
         ([A], 3, "name: 3 given, expected a string"),
     ],
 )
-def test_build_names_what_is_wrong(args: Any, name: Any, message: str) -> None:
+def test_errors_of_build_name_the_wrong_argument(args: Any, name: Any, message: str) -> None:
     with pytest.raises(TvmliteError) as raised:
         tvmlite.build(_schedule()[0], args, name=name)
 
     assert str(raised.value).startswith(message)
 
 
-def test_buffers_of_the_callers_stand_in_an_extern() -> None:
+def test_an_extern_can_use_buffers_declared_by_the_user() -> None:
     mine = te.decl_buffer((4, 8), "float32", "mine")
 
     def copied(ins: list[Any], outs: list[Any]) -> Any:
@@ -245,7 +245,7 @@ def test_buffers_of_the_callers_stand_in_an_extern() -> None:
         te.extern((4, 8), [A], copied, in_buffers=te.decl_buffer((4, 9)))
 
 
-def test_names_and_defaults_are_tvms() -> None:
+def test_names_and_defaults_agree_with_tvm() -> None:
     assert te.var().name == "tindex"
     assert te.size_var().name == "size"
     assert te.placeholder((2,), None).dtype == "float32"

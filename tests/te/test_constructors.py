@@ -1,4 +1,4 @@
-"""Everything public in ``te``, called with wrong things by ``tests/fuzz/constructors.py``."""
+"""Every public function of ``te``, called with wrong arguments by ``tests/fuzz/constructors.py``."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from fuzz.constructors import Subject, faults_as_asked, public, subjects
 from fuzz.primitives import parts, steps, world
 
 import tvmlite
-import tvmlite.tvm.te  # stages have TVM's bind from then on
+import tvmlite.tvm.te  # adds TVM's bind to stages
 from tvmlite import te
 from tvmlite.core.node import postorder
 from tvmlite.te.expr import Expr, Operators
@@ -57,7 +57,7 @@ K = te.reduce_axis((0, 8), name="k")
 
 
 def _arguments() -> dict[str, Any]:
-    """Right arguments by the parameter they are for."""
+    """Valid arguments by parameter name."""
     return {
         "x": X,
         "y": X,
@@ -139,7 +139,7 @@ def _intrinsic_fields() -> list[Any]:
 
 
 def _wrong() -> list[Any]:
-    """Nodes of all kinds, right in some places."""
+    """Nodes of all kinds, each valid for some parameters."""
     buffer = te.decl_buffer((4,))
     made = te.create_schedule(DOUBLED.op)
     return [
@@ -157,7 +157,7 @@ def _wrong() -> list[Any]:
 
 
 def _used(result: Any) -> None:
-    """What a user does next: compute with it, print it, make a schedule of it."""
+    """What a user does next: compute with the result, print it, make a schedule of it."""
     if isinstance(result, te.Tensor):
         if not isinstance(result.op, type(A.op)):
             te.create_schedule(result.op)
@@ -177,7 +177,7 @@ def _functions() -> Iterator[tuple[str, Callable[..., Any]]]:
 
 
 def _methods() -> Iterator[str]:
-    """The methods a user calls: all primitives, and those that have right arguments here."""
+    """The methods that users call: all primitives, and those with valid arguments here."""
     primitives = {
         name
         for owner in (te.Schedule, te.Stage)
@@ -188,7 +188,7 @@ def _methods() -> Iterator[str]:
 
 
 def _method(name: str, number: int) -> Subject:
-    """The method called ``name``, with its right arguments of that ``number``, on a schedule of its own."""
+    """The method ``name`` with its valid arguments number ``number``, on its own schedule."""
     w = world()
     found = steps(w)
     owners = [(w.s if hasattr(te.Schedule, name) else w.s[w.c], {})]
@@ -212,12 +212,11 @@ def _method(name: str, number: int) -> Subject:
     )
 
 
-# --- values and loop nests written by hand ----------------------------------------------------------
+# --- values and hand-written loop nests -------------------------------------------------------------
 
 
 def _operators() -> Iterator[Subject]:
-    """The operators of scalar expressions, of axes and of tensors with some of their indices; what a tensor
-    itself answers to."""
+    """The operators of scalar expressions, of axes and of partially indexed tensors, and calls of tensors."""
     words = ("expression", "values", "tensor", "expected ints", "dtype", "lanes", "is not supported")
     for owner in (X, N, N < 3, A[0, 0], K, A[0]):
         for name, method in vars(Operators).items():
@@ -287,7 +286,7 @@ def _subjects() -> list[Subject]:
     return [*functions, *methods, *_operators(), *_nests()]
 
 
-def test_every_call_answers_or_says_what_is_wrong(request: pytest.FixtureRequest) -> None:
+def test_every_call_returns_or_raises_a_clear_error(request: pytest.FixtureRequest) -> None:
     found = faults_as_asked(request, _subjects(), _wrong(), _used)
 
     assert not found, found

@@ -1,4 +1,4 @@
-"""Where a product and a sum are rounded once, and where twice: the same bits from all that run loops."""
+"""Contraction of products and sums: where they are rounded once or twice, with the same bits everywhere."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def in_vectors(schedule: te.Schedule, result: te.Tensor) -> None:
 @pytest.mark.parametrize("vectors", [False, True])
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("order", range(4))
-def test_a_product_and_a_sum_are_two_roundings(run: Any, dtype: str, order: int, vectors: bool) -> None:
+def test_a_product_and_a_sum_are_rounded_twice(run: Any, dtype: str, order: int, vectors: bool) -> None:
     def formula(a: e.Expr, b: e.Expr, c: e.Expr) -> e.Expr:
         return BINARY[order](a * b, c)
 
@@ -62,7 +62,7 @@ def test_a_product_and_a_sum_are_two_roundings(run: Any, dtype: str, order: int,
 
 
 @pytest.mark.parametrize("flags", [["-ffp-contract=fast"], ["-ffp-contract=fast", "-DTVMLITE_PORTABLE"]])
-def test_c_source_rounds_alike_whatever_it_is_compiled_with(tmp_path: Path, flags: Sequence[str]) -> None:
+def test_c_source_rounds_the_same_with_any_compiler_flags(tmp_path: Path, flags: Sequence[str]) -> None:
     schedule, args = elementwise(lambda a, b, c: a * b + c, "float32", 3)
     in_vectors(schedule, args[-1])
     source = tvmlite.build(schedule, args, target="c", name="rounded").source("c")
@@ -97,8 +97,8 @@ def test_the_update_of_a_reduction_is_a_multiply_add() -> None:
 
 
 @pytest.mark.parametrize("target", ["native", "c"])
-def test_what_follows_a_reduction_is_rounded_operation_by_operation(target: str) -> None:
-    """Sums of whole numbers are exact, in any order and contracted or not."""
+def test_an_epilogue_is_rounded_operation_by_operation(target: str) -> None:
+    """Sums of integers are exact, in any order and contracted or not."""
     schedule, args = product(epilogue=True)
     x, y = (
         np.random.default_rng(n).integers(-9, 9, s).astype("float32")
@@ -112,7 +112,7 @@ def test_what_follows_a_reduction_is_rounded_operation_by_operation(target: str)
 
 
 @pytest.mark.parametrize("target", ["native", "c"])
-def test_what_is_added_up_is_rounded_operation_by_operation(target: str) -> None:
+def test_the_terms_of_a_reduction_are_rounded_operation_by_operation(target: str) -> None:
     a, b, c = (te.placeholder((LENGTH, 1), name=n) for n in "ABC")
     k = te.reduce_axis((0, 1), name="k")
     total = te.compute((LENGTH,), lambda i: te.sum(a[i, k] * b[i, k] + c[i, k], axis=k), name="P")
@@ -124,7 +124,7 @@ def test_what_is_added_up_is_rounded_operation_by_operation(target: str) -> None
 
 
 @pytest.mark.parametrize("target", ["native", "c"])
-def test_a_function_of_a_product_rounds_the_product_first(target: str) -> None:
+def test_a_product_is_rounded_before_a_math_function(target: str) -> None:
     plain, plain_args = elementwise(lambda p: te.exp(p), "float32", 1)
     of_product, args = elementwise(lambda a, b: te.exp(a * b), "float32", 2)
     a, b = given("float32", 0, LENGTH), given("float32", 1, LENGTH)
@@ -145,7 +145,7 @@ def test_quotients_and_roots_are_correctly_rounded(target: str) -> None:
     np.testing.assert_array_equal(result, np.sqrt(a) / b + np.float32(1) / b)
 
 
-def test_a_contracted_sum_is_a_multiply_add_of_the_product_on_its_right() -> None:
+def test_a_contracted_sum_is_a_multiply_add_with_its_right_hand_product() -> None:
     a, b, c, d = (e.Var(name, "float32") for name in "abcd")
 
     both = expand(e.contracted(a * b + c * d))
@@ -158,7 +158,7 @@ def test_a_contracted_sum_is_a_multiply_add_of_the_product_on_its_right() -> Non
 
 
 @pytest.mark.parametrize("dtype", ["int32", "float16"])
-def test_whole_numbers_and_halves_are_never_multiply_adds(dtype: str) -> None:
+def test_integers_and_float16_are_never_contracted(dtype: str) -> None:
     a, b, c = (e.Var(name, dtype) for name in "abc")
 
     made = expand(e.contracted(a * b + c))
@@ -167,7 +167,7 @@ def test_whole_numbers_and_halves_are_never_multiply_adds(dtype: str) -> None:
     assert str(made) == "a * b + c"
 
 
-def test_an_expression_without_sums_of_floats_is_the_same_object() -> None:
+def test_an_expression_without_float_sums_is_the_same_object() -> None:
     a = e.Var("a", "float32")
     made = a * a
 

@@ -1,4 +1,4 @@
-"""te loads a name's module when the name is first used; checkers see the same names."""
+"""te loads the module of a name on first use; type checkers see the same names."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tvmlite import te
 STUB = Path(te.__file__).with_suffix(".pyi")
 
 
-def test_checkers_know_the_names_that_te_has() -> None:
+def test_the_stub_has_the_names_of_te() -> None:
     tree = ast.parse(STUB.read_text(encoding="utf-8"))
     stubs = {alias.asname for node in tree.body if isinstance(node, ast.ImportFrom) for alias in node.names}
     assert stubs == set(dir(te))
@@ -29,7 +29,7 @@ def test_an_unknown_name_is_an_attribute_error() -> None:
         getattr(te, "tensr")  # noqa: B009
 
 
-def test_importing_te_loads_none_of_its_parts() -> None:
+def test_importing_te_loads_no_module_but_extensions() -> None:
     program = "import sys, tvmlite.te; print([m for m in sys.modules if m.startswith('tvmlite.te.')])"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "['tvmlite.te.extensions']"

@@ -1,4 +1,4 @@
-"""Several primitives in a row, right and wrong: what is not refused computes what the computation says."""
+"""Random chains of valid and invalid primitives: accepted chains compute what the computation defines."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from tvmlite.fuzz.expected.check import Refused, check
 from tvmlite.te import lower
 
 OTHERS = {"build", "lower", "normalize", "copy", "replay", "current", "create_group", "bind", "__getitem__"}
-"""Of ``steps``, what does not change a schedule."""
+"""The methods in ``steps`` that do not change a schedule."""
 WORDS = ("stage", "axis", "loop", "argument", "primitive", "predicate")
 ONE_IN = 4
-"""A chain is run and costs more than a call: there is one for so many of the calls that are asked for."""
+"""One chain is run for this many requested calls, as a chain costs more than a call."""
 
 
 def _fault_of_chain(seed: str) -> tuple[str, list[str]] | None:
-    """What goes wrong with a random chain of primitives, and the calls so far."""
+    """Apply a random chain of primitives; return the fault, if any, and the calls so far."""
     random, w = Random(seed), world()
     calls: list[str] = []
     for _ in range(random.choice((1, 2, 3, 4))):
@@ -39,7 +39,7 @@ def _fault_of_chain(seed: str) -> tuple[str, list[str]] | None:
 
 
 def _fault_of_result(w: Any) -> str | None:
-    """What is wrong with what the schedule computes; nothing if it was refused."""
+    """What is wrong with the results of the schedule; None if they are right or it was refused."""
     try:
         lower(w.s, w.args)
     except TvmliteError:
@@ -55,7 +55,7 @@ def _fault_of_result(w: Any) -> str | None:
 
 
 @pytest.mark.slow
-def test_a_chain_of_primitives_computes_what_is_defined_or_is_refused(request: pytest.FixtureRequest) -> None:
+def test_a_chain_of_primitives_computes_the_definition_or_is_refused(request: pytest.FixtureRequest) -> None:
     count, seed = (int(str(request.config.getoption(f"--constructor-{what}"))) for what in ("calls", "seed"))
 
     found = [_fault_of_chain(f"chain {seed} {number}") for number in range(count // ONE_IN)]

@@ -1,4 +1,4 @@
-"""Every primitive says what it does to loops, before --> after."""
+"""Every primitive documents its rewrite of loops as before --> after."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ PRIMITIVES = [
 
 
 @pytest.mark.parametrize("primitive", PRIMITIVES, ids=lambda f: f.__name__)
-def test_a_docstring_shows_the_rewrite(primitive: Any) -> None:
+def test_the_docstring_of_a_primitive_shows_its_rewrite(primitive: Any) -> None:
     assert "-->" in (primitive.__doc__ or "")
 
 
-def test_a_scope_leaves_the_loops_as_they_are(loops: Any, run: Any) -> None:
+def test_a_storage_scope_does_not_change_the_loops(loops: Any, run: Any) -> None:
     A = te.placeholder((4,), name="A")
     B = te.compute((4,), lambda i: A[i] * 2.0, name="B")
     C = te.compute((4,), lambda i: B[i] + 1.0, name="C")
@@ -39,7 +39,7 @@ def test_a_scope_leaves_the_loops_as_they_are(loops: Any, run: Any) -> None:
 
 
 @pytest.mark.parametrize("primitive", ["vectorize", "unroll"])
-def test_loops_of_unknown_length_are_not_written_out(primitive: str) -> None:
+def test_loops_of_unknown_extent_cannot_be_vectorized_or_unrolled(primitive: str) -> None:
     n = te.var("n")
     A = te.placeholder((n,), name="A")
     B = te.compute((n,), lambda i: A[i] * 2.0, name="B")

@@ -78,7 +78,7 @@ STEPS = (scaled, padded, row_maxima, odd_sums, gram, transposed, flipped, joined
 
 
 def random_computation(rnd: random.Random) -> tuple[te.Tensor, te.Tensor, Array, Array]:
-    """A chain of two to four steps, its input's values, and what they give; rows are symbolic at times."""
+    """A chain of two to four steps, the values of its input and the expected result; rows may be symbolic."""
     rows, columns = rnd.randint(1, 7), rnd.randint(3, 8)
     source = te.placeholder((te.var("n") if rnd.random() < 0.4 else rows, columns), name="A")
     values = np.random.default_rng(rows * 10 + columns).integers(-4, 5, (rows, columns)).astype("float32")
@@ -144,7 +144,7 @@ def place_stages(rnd: random.Random, s: te.Schedule) -> None:
 
 
 @pytest.mark.parametrize("block", range(8))
-def test_a_random_schedule_gives_what_numpy_gives(block, run) -> None:
+def test_a_random_schedule_agrees_with_numpy(block, run) -> None:
     legal = 0
     for seed in range(block * 50, block * 50 + 50):
         rnd = random.Random(seed)

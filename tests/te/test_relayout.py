@@ -1,4 +1,4 @@
-"""``cache_write`` and ``rfactor`` of stages whose loops are arranged; groups; pragmas of unrolling."""
+"""``cache_write`` and ``rfactor`` of stages with arranged loops; groups; unroll pragmas."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def holds(s: Any, args: Any, run: Any, given: np.ndarray, want: np.ndarray) -> N
         np.testing.assert_allclose(result, want, rtol=1e-5)
 
 
-def test_a_cache_has_an_axis_for_each_loop(loops: Any, run: Any) -> None:
+def test_a_cache_has_an_axis_per_loop(loops: Any, run: Any) -> None:
     s, A, B, k = gram()
     _, jo, _, _ = s[B].tile(*B.op.axis, 4, 4)
     _, inner = s[B].split(k, factor=2)
@@ -69,7 +69,7 @@ def test_a_cache_of_tails_reads_nothing_outside(n: Any, run: Any) -> None:
     holds(s, [A, B], run, a, a.sum(1)[:, None] * a)
 
 
-def test_a_cache_after_fuse_and_reorder(run: Any) -> None:
+def test_a_cache_can_follow_fuse_and_reorder(run: Any) -> None:
     s, A, B, k = gram()
     fused = s[B].fuse(*B.op.axis)
     outer, inner = s[B].split(fused, factor=32)
@@ -80,7 +80,7 @@ def test_a_cache_after_fuse_and_reorder(run: Any) -> None:
     holds(s, [A, B], run, a, a.sum(1)[:, None] * a)
 
 
-def test_what_was_computed_in_a_reducing_loop_goes_along(run: Any) -> None:
+def test_stages_computed_in_a_reduce_loop_move_to_the_cache_stage(run: Any) -> None:
     s, A, B, k = gram()
     copy = s.cache_read(A, "local", [B])
     outer, _ = s[B].split(k, factor=4)
@@ -91,7 +91,7 @@ def test_what_was_computed_in_a_reducing_loop_goes_along(run: Any) -> None:
 
 
 @pytest.mark.parametrize("split", ["nothing", "elements", "reduction"])
-def test_a_reduction_over_part_of_a_row_is_cached(split: str, run: Any) -> None:
+def test_a_reduction_over_part_of_a_row_can_be_cached(split: str, run: Any) -> None:
     A = te.placeholder((10,), name="A")
     B = te.compute((10,), lambda i: te.sum(A[(k := te.reduce_axis((0, i), name="k"))], axis=k), name="B")
     s = te.create_schedule(B.op)
@@ -102,7 +102,7 @@ def test_a_reduction_over_part_of_a_row_is_cached(split: str, run: Any) -> None:
     np.testing.assert_array_equal(run(s, [A, B], [a], [(10,)])[0], np.cumsum(a) - a)
 
 
-def test_a_loop_that_reduces_and_runs_over_elements_cannot_be_cached() -> None:
+def test_a_loop_fused_from_data_and_reduce_axes_cannot_be_cached() -> None:
     s, _, B, k = gram()
     s[B].fuse(B.op.axis[1], k)
     with pytest.raises(
@@ -115,7 +115,7 @@ def test_a_loop_that_reduces_and_runs_over_elements_cannot_be_cached() -> None:
         s.rfactor(B, s[B].leaf_iter_vars[1])
 
 
-def test_rfactor_keeps_the_arrangement(loops: Any, run: Any) -> None:
+def test_rfactor_keeps_the_arrangement_of_loops(loops: Any, run: Any) -> None:
     A = te.placeholder((8, 64), name="A")
     k = te.reduce_axis((0, 64), name="k")
     B = te.compute((8,), lambda i: te.sum(A[i, k], axis=k), name="B")
@@ -191,7 +191,7 @@ def test_a_group_moves_together(loops: Any) -> None:
         s.create_group(C, D)
 
 
-def test_auto_unroll_writes_out_small_inner_loops() -> None:
+def test_auto_unroll_unrolls_small_inner_loops() -> None:
     A = te.placeholder((16, 2, 4), name="A")
     C = te.compute((16, 2, 4), lambda i, j, k: A[i, j, k] + 1.0, name="C")
     for most, stores in ((3, 1), (4, 4), (7, 4), (8, 8)):

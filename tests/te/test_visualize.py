@@ -1,4 +1,4 @@
-"""The page of a schedule: what is on it, that it needs nothing else, and that it is the same every time."""
+"""The HTML page of a schedule: its content, that it is self-contained, and that it is deterministic."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ VOID = {"meta", "input", "br", "link", "img", "hr"}
 
 
 class Page(HTMLParser):
-    """A page read strictly: every element is closed, in order, and its attributes are given once."""
+    """A strict parser of a page: every element is closed in order, and no attribute is repeated."""
 
     def __init__(self, path: Path) -> None:
         super().__init__()
@@ -88,7 +88,7 @@ def timed(tmp_path_factory: pytest.TempPathFactory) -> Page:
     return Page(path)
 
 
-def test_the_page_has_a_section_a_step(timed: Page) -> None:
+def test_the_page_has_a_section_per_step(timed: Page) -> None:
     assert [attrs["id"] for attrs in timed.of_class("step")] == [f"step-{n}" for n in range(6)]
     for words in (
         "i.outer, j.outer, i.inner, j.inner = s[C].tile(i, j, 8, 16)",
@@ -103,7 +103,7 @@ def test_the_page_has_a_section_a_step(timed: Page) -> None:
         assert words in timed.seen, words
 
 
-def test_the_page_tells_times_rates_and_shares(timed: Page) -> None:
+def test_the_page_shows_times_rates_and_roofline_shares(timed: Page) -> None:
     assert len(re.findall(r"[\d.]+ GFLOP/s", timed.seen)) >= 6
     assert len(re.findall(r"of the roofline, bound by (?:arithmetic|memory) ?[\d.]+%", timed.seen)) == 6
     assert timed.seen.count("as the plain loops, to") == 6
@@ -111,7 +111,7 @@ def test_the_page_tells_times_rates_and_shares(timed: Page) -> None:
     assert len([1 for tag, _ in timed.elements if tag == "circle"]) == 6
 
 
-def test_the_page_needs_nothing_but_itself(timed: Page) -> None:
+def test_the_page_is_self_contained(timed: Page) -> None:
     assert "http" not in timed.text
     assert "@import" not in timed.text
     assert "url(" not in timed.text
@@ -122,7 +122,7 @@ def test_the_page_needs_nothing_but_itself(timed: Page) -> None:
     assert str(Path(__file__).parent) not in timed.text
 
 
-def test_what_changed_is_marked(timed: Page) -> None:
+def test_changes_are_marked(timed: Page) -> None:
     section = timed.text.split('id="step-3"')[1].split("</section>")[0]
     loops = section.split('data-view="c"')[0]
 
@@ -142,7 +142,7 @@ def test_every_link_leads_to_a_section_and_every_control_has_a_name(timed: Page)
     assert all(attrs.get("lang") == "en" for tag, attrs in timed.elements if tag == "html")
 
 
-def test_without_times_the_page_is_the_same_every_time(tmp_path: Path) -> None:
+def test_without_timing_the_page_is_deterministic(tmp_path: Path) -> None:
     s, args = matmul()
     one = te.visualize(s, args, tmp_path / "one.html", budget=None).read_bytes()
     two = te.visualize(s.replay(), args, tmp_path / "two.html", budget=None).read_bytes()
@@ -169,7 +169,7 @@ def test_sizes_are_given_by_variable_or_name(tmp_path: Path) -> None:
     assert not (tmp_path / "c.html").exists()
 
 
-def test_a_state_that_is_not_legal_says_why(tmp_path: Path) -> None:
+def test_an_illegal_intermediate_state_shows_its_error(tmp_path: Path) -> None:
     A = te.placeholder((64,), name="A")
     B = te.compute((64,), lambda i: A[i] * 2.0, name="B")
     C = te.compute((64,), lambda i: B[i] + 1.0, name="C")
@@ -186,7 +186,7 @@ def test_a_state_that_is_not_legal_says_why(tmp_path: Path) -> None:
     assert len([1 for _, attrs in page.elements if attrs.get("class") == "cross"]) == 1
 
 
-def test_a_schedule_that_cannot_be_lowered_is_the_users_error(tmp_path: Path) -> None:
+def test_a_schedule_that_cannot_be_lowered_raises_the_users_error(tmp_path: Path) -> None:
     s, (A, B, _) = matmul()
 
     with pytest.raises(TensorExpressionError, match="C is an output of the schedule"):
@@ -196,7 +196,7 @@ def test_a_schedule_that_cannot_be_lowered_is_the_users_error(tmp_path: Path) ->
 
 
 @pytest.mark.slow
-def test_another_machine_is_shown_but_not_timed(tmp_path: Path) -> None:
+def test_for_another_machine_code_is_shown_without_timing(tmp_path: Path) -> None:
     s, args = matmul(16)
     target = "llvm -mtriple=aarch64-linux-gnu -mcpu=cortex-a72"
     page = Page(te.visualize(s, args, tmp_path / "page.html", target=target))
@@ -227,6 +227,6 @@ def test_names_are_escaped(tmp_path: Path) -> None:
     assert not [tag for tag, _ in page.elements if tag == "b"]
 
 
-def test_it_is_the_same_function_by_both_names() -> None:
+def test_both_names_are_the_same_function() -> None:
     assert tvmlite.visualize is te.visualize
     assert "visualize" in te.__all__

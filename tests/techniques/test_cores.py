@@ -1,4 +1,4 @@
-"""Kernels are cut for as many cores as the machine has: the chunks of whole models, simulated."""
+"""Kernels are split for the number of cores of the machine: chunks of whole models, simulated."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ MARKS = {
 CORES = (1, 2, 4, 8, 16, 32, 64, 128)
 
 WITH_REASONS = 0.10
-"""The most of a model's work that may be in kernels which are uneven, though they are large, for a reason."""
+"""The largest share of a model's work in large kernels that are uneven for a stated reason."""
 
 TARGET = "llvm -mtriple=x86_64-linux-gnu -mcpu=znver4"
 
@@ -56,7 +56,7 @@ def module(name: str) -> Module:
 
 
 def plans(name: str, cores: int) -> list[tuple[str, ChunkPlan]]:
-    """The plan of each loop nest of each kernel of a model."""
+    """The chunk plans of all loop nests of all kernels of a model."""
     target = replace(Target.parse(TARGET), num_cores=cores)
     tasks, _ = kernel_tasks(passes.pipeline(3, target).run(module(name)), target)
     return [
@@ -65,7 +65,7 @@ def plans(name: str, cores: int) -> list[tuple[str, ChunkPlan]]:
 
 
 @pytest.mark.parametrize("name", [pytest.param(name, marks=MARKS[name]) for name in MODELS])
-def test_the_busiest_thread_has_little_more_than_the_mean(name: str) -> None:
+def test_the_busiest_thread_has_little_more_work_than_the_mean(name: str) -> None:
     for cores in CORES:
         found = plans(name, cores)
         uneven = [(s, plan) for s, plan in found if plan.busiest > MOST_UNEVEN]
@@ -93,7 +93,7 @@ def test_a_dense_layer_keeps_64_cores_busy() -> None:
 
 
 @pytest.mark.parametrize("threads", [1, 4])
-def test_a_library_cut_for_64_cores_is_right_on_fewer_threads(threads: int) -> None:
+def test_a_library_split_for_64_cores_is_correct_on_fewer_threads(threads: int) -> None:
     model = networks.model("mlp")
     session = onnxruntime.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])
     (given,) = session.get_inputs()
@@ -108,7 +108,7 @@ def test_a_library_cut_for_64_cores_is_right_on_fewer_threads(threads: int) -> N
         runtime.set_num_threads(before)
 
 
-def test_work_too_small_to_share_says_so() -> None:
+def test_the_plan_of_too_little_work_gives_the_reason() -> None:
     a = te.placeholder((64, 64), name="a")
     b = te.compute((64, 64), lambda i, j: a[i, j] + 1, name="b")
     (plan,) = chunk_plans(te.lower(te.create_schedule(b.op), [a, b]), 8)
@@ -116,7 +116,7 @@ def test_work_too_small_to_share_says_so() -> None:
     assert plan.reason == "12288 units of work run on one thread"
 
 
-def test_turns_that_are_cut_short_have_less_work() -> None:
+def test_partial_tiles_count_as_less_work() -> None:
     a = te.placeholder((100,), name="a")
     b = te.compute((100,), lambda i: a[i] + 1, name="b")
     schedule = te.create_schedule(b.op)
@@ -127,7 +127,7 @@ def test_turns_that_are_cut_short_have_less_work() -> None:
     assert plan.busiest == pytest.approx(32 / 25)
 
 
-def test_threads_claim_chunks_as_the_pool_deals_them() -> None:
+def test_simulated_threads_claim_chunks_like_the_pool() -> None:
     source = (Path(claiming.__file__).parent / "pool.c").read_text()
     stated = re.search(r"CHUNKS_A_THREAD = (\d+)", source)
     assert stated is not None

@@ -1,4 +1,4 @@
-"""Convolutions of few rows and an open width: no guard that only a run decides is in the innermost loop."""
+"""Convolutions with few rows and symbolic width: no runtime guard in the innermost loop."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def _compiled(channels: int) -> Any:
 
 
 @pytest.mark.parametrize("channels", [16 * 26, 16 * 60])
-def test_many_panels_are_shared_and_tiles_end_without_guards(channels: int) -> None:
+def test_kernels_with_many_panels_have_no_guards_in_their_inner_loops(channels: int) -> None:
     lib, _ = _compiled(channels)
 
     (name,) = [one for one in lib.kernel_names if "conv1d" in one]
@@ -30,7 +30,7 @@ def test_many_panels_are_shared_and_tiles_end_without_guards(channels: int) -> N
 
 @pytest.mark.parametrize("channels", [24, 16 * 26])
 @pytest.mark.parametrize("width", [1, 7, 12, 37, 200])
-def test_results_are_right_for_any_width(channels: int, width: int) -> None:
+def test_results_are_correct_for_any_width(channels: int, width: int) -> None:
     lib, weight = _compiled(channels)
     x = np.random.default_rng(1).standard_normal((1, 8, width)).astype("float32")
     padded = np.pad(x[0], ((0, 0), (1, 1)))

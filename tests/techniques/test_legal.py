@@ -1,4 +1,4 @@
-"""What the templates' loops become once they are legal: linear indices, full vectors, no needless guard."""
+"""Loops of templates in legal form: linear indices, full vectors, no needless guards."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def test_a_loop_over_a_whole_array_has_one_linear_index(shape: Any) -> None:
     assert "%" not in text
 
 
-def test_the_plane_of_a_global_pooling_is_read_in_vectors_from_end_to_end() -> None:
+def test_the_plane_of_a_global_pooling_is_read_in_contiguous_vectors() -> None:
     text = legal("nn.global_avg_pool2d", [(1, 64, 7, 7)])
 
     assert "% 7" not in text
@@ -63,7 +63,7 @@ def test_full_tiles_of_a_product_of_symbolic_height_have_no_masks() -> None:
     assert ".where(" not in full
 
 
-def test_a_chain_that_reads_each_link_twice_grows_with_its_length_only() -> None:
+def test_the_size_of_a_chain_that_reads_each_stage_twice_is_linear() -> None:
     first = placeholder((100,), "float32", "x")
     last = first
     for _ in range(40):

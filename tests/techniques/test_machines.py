@@ -1,4 +1,4 @@
-"""What schedules do by default for one kind of processor and not for another."""
+"""Default schedules that differ between kinds of processors."""
 
 from __future__ import annotations
 
@@ -78,44 +78,44 @@ def task(text: str, target: str) -> Task:
 
 
 @pytest.mark.parametrize(("text", "knob", "intel", "amd"), CASES)
-def test_defaults_follow_the_machine(text: str, knob: str, intel: str, amd: str) -> None:
+def test_defaults_depend_on_the_machine(text: str, knob: str, intel: str, amd: str) -> None:
     found = [str(task(text, target).default[knob]) for target in (INTEL, AMD)]
 
     assert found == [intel, amd]
 
 
 @pytest.mark.parametrize(("dtype", "outer"), [("float32", "rows"), ("bfloat16", "blocks")])
-def test_what_is_between_products_of_pairs_is_by_blocks_as_they_are(dtype: str, outer: str) -> None:
+def test_the_outer_loop_of_a_depthwise_layer_depends_on_the_dtype(dtype: str, outer: str) -> None:
     one = task(DEPTHWISE.replace("float32", dtype), "llvm -mtriple=x86_64-linux-gnu -mcpu=sapphirerapids")
 
     assert str(one.default["outer"]) == outer
 
 
 @pytest.mark.parametrize(("side", "outer"), [(28, "blocks"), (56, "rows")])
-def test_a_layer_is_said_to_be_by_rows_where_it_has_parts_of_rows(side: int, outer: str) -> None:
-    """Where registers are few, a part is of eight rows or more: 28 are not enough of them."""
+def test_with_few_registers_a_layer_needs_enough_rows_to_be_by_rows(side: int, outer: str) -> None:
+    """With few registers a part has at least eight rows, and 28 rows are too few."""
     one = task(DEPTHWISE_OF_8.format(side), f"{INTEL} -mattr=-avx512f")
 
     assert str(one.default["outer"]) == outer
 
 
 @pytest.mark.parametrize(("text", "knob"), [case[:2] for case in CASES])
-def test_a_search_knows_both_defaults(text: str, knob: str) -> None:
+def test_the_search_space_has_the_defaults_of_both_machines(text: str, knob: str) -> None:
     space = task(text, INTEL).config_space.space_map[f"hand.{knob}"]
 
     assert {task(text, target).default[knob] for target in (INTEL, AMD)} <= set(space)
 
 
-def test_where_registers_are_few_a_turn_takes_more_steps_and_asks_for_as_many_lines() -> None:
+def test_with_few_registers_an_iteration_takes_more_steps() -> None:
     steps = [str(task(DENSE, target).default["steps"]) for target in (FEW_REGISTERS, INTEL)]
 
     assert steps == ["4", "2"]
     turns = [{one.extent.value for one in tiles(DENSE, target)} for target in (FEW_REGISTERS, INTEL)]
-    assert turns == [{16}, {32}]  # from one request to the next: of four steps, and of two
+    assert turns == [{16}, {32}]  # iterations between prefetches, of four and of two steps
 
 
 @pytest.mark.parametrize(("cpu", "ahead"), [("znver4", "0"), ("znver5", "8")])
-def test_what_streams_by_itself_is_not_asked_for(cpu: str, ahead: str) -> None:
+def test_data_streamed_by_the_hardware_are_not_prefetched(cpu: str, ahead: str) -> None:
     assert str(task(ONE_ROW, AMD.replace("znver5", cpu)).default["ahead"]) == ahead
 
 
@@ -123,9 +123,7 @@ def test_what_streams_by_itself_is_not_asked_for(cpu: str, ahead: str) -> None:
     ("data", "weight", "out", "ahead"),
     [("uint8", "int8", "int32", "panel"), ("bfloat16", "bfloat16", "", "0")],
 )
-def test_a_panel_of_bytes_is_asked_for_while_the_one_before_is_used(
-    data: str, weight: str, out: str, ahead: str
-) -> None:
+def test_the_next_panel_of_bytes_is_prefetched(data: str, weight: str, out: str, ahead: str) -> None:
     together = 4 if data == "uint8" else 2
     text = f"""fn (%x: Tensor[(1, 32, 7, 7, 16), {data}],
         %w: Tensor[(32, {512 // together}, 3, 3, 16, {together}), {weight}]) {{
@@ -136,7 +134,7 @@ def test_a_panel_of_bytes_is_asked_for_while_the_one_before_is_used(
     assert str(task(text, AMD).default["ahead"]) == ahead
 
 
-def test_where_counters_cost_multiply_adds_a_window_is_counted_by_loops() -> None:
+def test_a_window_uses_nested_loops_where_index_arithmetic_is_expensive() -> None:
     assert quotients(FEW_PIXELS, INTEL) == 0
     assert quotients(FEW_PIXELS, AMD) > 0
     assert quotients(BLOCKS_OF_8, FEW_REGISTERS) == 0
@@ -150,7 +148,7 @@ WINOGRAD = """fn (%x: Tensor[(1, {0}, 56, 56, {1}), float32], %w: Tensor[({0}, 6
 
 
 @pytest.mark.parametrize(("side", "order"), [(112, "rows first"), (28, "panels first")])
-def test_a_large_image_is_read_row_by_row_where_registers_are_few(side: int, order: str) -> None:
+def test_with_few_registers_a_large_image_is_read_row_by_row(side: int, order: str) -> None:
     text = BLOCKS_OF_8.replace("14, 14", f"{side}, {side}")
 
     assert str(task(text, FEW_REGISTERS).default["order"]) == order
@@ -163,7 +161,7 @@ WIDE = """fn (%x: Tensor[(1, 16, 12, 160, 8), float32], %w: Tensor[(16, 128, 1, 
 
 
 @pytest.mark.parametrize("text", [WIDE, WIDE.replace("12, 160", "6, 80"), WIDE.replace("12, 160", "56, 56")])
-def test_the_sums_of_a_tile_fit_into_the_registers_where_it_could_span_rows(text: str) -> None:
+def test_accumulators_of_a_tile_that_could_span_rows_fit_into_registers(text: str) -> None:
     one = task(text, FEW_REGISTERS)
 
     lowered = lower(*one.instantiate(one.default))
@@ -176,11 +174,13 @@ def test_the_sums_of_a_tile_fit_into_the_registers_where_it_could_span_rows(text
 @pytest.mark.parametrize(
     ("target", "lanes", "ahead"), [(INTEL, 16, "32"), (AMD, 16, "256"), (FEW_REGISTERS, 8, "0")]
 )
-def test_how_far_ahead_transformed_weights_are_asked_for(target: str, lanes: int, ahead: str) -> None:
+def test_the_prefetch_distance_of_transformed_weights_depends_on_the_machine(
+    target: str, lanes: int, ahead: str
+) -> None:
     assert str(task(WINOGRAD.format(64 // lanes, lanes), target).default["ahead"]) == ahead
 
 
-def test_a_weight_that_a_smaller_second_cache_does_not_hold_is_read_once_for_several_tiles() -> None:
+def test_a_weight_larger_than_the_l2_cache_is_read_once_for_several_tiles() -> None:
     assert 4 * 36 * 64 * 64 > 1 << 19
 
     assert int(str(task(WINOGRAD.format(8, 8), FEW_REGISTERS).default["several"])) > 1
@@ -196,12 +196,12 @@ def test_a_weight_that_a_smaller_second_cache_does_not_hold_is_read_once_for_sev
         (BLOCKS_OF_8, "window", "unrolled"),
     ],
 )
-def test_a_small_tile_takes_a_whole_window_a_turn(text: str, knob: str, few: str) -> None:
+def test_a_small_tile_takes_a_whole_window_per_iteration(text: str, knob: str, few: str) -> None:
     assert str(task(text, FEW_REGISTERS).default[knob]) == few
 
 
 @pytest.mark.parametrize(("target", "caches"), [(INTEL, {"prefetch", "prefetch_l2"}), (AMD, {"prefetch_l2"})])
-def test_where_no_processor_fetches_beyond_a_page_a_panel_is_asked_for_twice(
+def test_a_panel_is_prefetched_twice_where_hardware_prefetching_ends_at_pages(
     target: str, caches: set[str]
 ) -> None:
     calls = {node.name for node in postorder(legal(FEW_PIXELS, target).body) if isinstance(node, e.Call)}
@@ -210,7 +210,7 @@ def test_where_no_processor_fetches_beyond_a_page_a_panel_is_asked_for_twice(
 
 
 @pytest.mark.parametrize(("text", "window"), [(MANY_PIXELS, 3), (POINTWISE, 1)])
-def test_what_is_shared_out_by_rows_is_the_same_convolution(
+def test_a_convolution_parallelized_by_rows_gives_the_same_results(
     text: str, window: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     far = dataclasses.replace(Target.parse("native").machine, shared_cache_is_far=True)
@@ -245,12 +245,12 @@ def legal(text: str, target: str) -> loop.Function:
 
 
 def quotients(text: str, target: str) -> int:
-    """How many quotients and remainders are in the loops that add up a tile."""
+    """The number of divisions and remainders in the loops that accumulate a tile."""
     return sum(count(list(postorder(one.body)), (e.FloorDiv, e.FloorMod)) for one in tiles(text, target))
 
 
 def tiles(text: str, target: str) -> list[loop.For]:
-    """The loops that add up a tile: many stores, no loop inside."""
+    """The innermost loops that accumulate a tile: many stores, no loop inside."""
     loops = [node for node in postorder(legal(text, target).body) if isinstance(node, loop.For)]
     found = [one for one in loops if adds_up(list(postorder(one.body)))]
     assert found
@@ -272,14 +272,16 @@ ATTENTION = """fn (%q: Tensor[(1, 12, {0}, 32), float32], %k: Tensor[(1, 12, {0}
 
 
 @pytest.mark.parametrize(("queries", "tile"), [(128, "-1x2x5"), (3, "-1x2x3")])
-def test_both_products_of_attention_fill_the_registers_where_they_are_few(queries: int, tile: str) -> None:
+def test_with_few_registers_both_products_of_attention_fill_them(queries: int, tile: str) -> None:
     assert str(task(ATTENTION.format(queries), FEW_REGISTERS).default["tile"]) == tile
 
 
 @pytest.mark.parametrize("side", [13, 14])
-def test_a_small_tile_of_pixels_goes_across_the_ends_of_rows(side: int) -> None:
-    """13 pixels by one block would fill a row, and load a scalar for each multiply-add; of 14 by 14 pixels
-    tiles of 4 would fill the image and not its rows, which bounds do not see through."""
+def test_a_small_tile_of_pixels_may_span_rows(side: int) -> None:
+    """13 pixels by one block would load a scalar per multiply-add.
+
+    Tiles of 4 would fill the image of 14 by 14 pixels but not its rows, which bound inference cannot use.
+    """
     image = f"Tensor[(1, 16, {side}, {side}, 8), float32]"
     text = f"""fn (%x: {image}, %w: Tensor[(16, 128, 1, 1, 8), float32]) {{
       nn.contrib_conv2d_NCHWc(%x, %w, channels=128, kernel_size=[1, 1],
@@ -306,10 +308,10 @@ TO_BYTES = ("cast", ', dtype="uint8"')
         (7, TO_BYTES, "znver4", "-1x2x1x7"),
     ],
 )
-def test_sums_are_rounded_to_bytes_beside_the_products_of_the_next_tile(
+def test_tiles_stored_as_bytes_are_small_so_rounding_overlaps_products(
     side: int, stored: tuple[str, str], processor: str, tile: str
 ) -> None:
-    """A small tile keeps the multiply-adds busy; whole vectors of bytes are stored where rows allow it."""
+    """A small tile keeps multiply-add units busy; whole vectors of bytes are stored where rows allow it."""
     text = BYTES.format(side, *stored)
 
     assert str(task(text, f"llvm -mtriple=x86_64-linux-gnu -mcpu={processor}").default["tile"]) == tile

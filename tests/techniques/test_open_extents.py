@@ -1,4 +1,4 @@
-"""What templates choose for extents that are sums, products and minima: tiles of known size, for any."""
+"""Templates choose tiles of constant size for extents that are sums, products and minima."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ GRAPHS = {
 @pytest.mark.slow
 @pytest.mark.parametrize("target", TARGETS, ids=["many registers", "few registers"])
 @pytest.mark.parametrize("name", GRAPHS)
-def test_tiles_are_of_known_size_and_results_right(name: str, target: Target) -> None:
+def test_tiles_have_constant_size_and_results_are_correct(name: str, target: Target) -> None:
     group = GRAPHS[name]
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -96,7 +96,7 @@ def _compare(group: Function, function: ir.Function, sizes: dict) -> None:
     np.testing.assert_allclose(made, wanted, rtol=1e-4, atol=1e-4)
 
 
-def test_a_template_that_does_not_fit_gives_way_to_plain_loops(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_template_that_does_not_fit_falls_back_to_plain_loops(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*args, **kwargs):
         raise ScheduleError("unroll: axis row of stage dense has n iterations")
 

@@ -1,4 +1,4 @@
-"""Rows that fill no whole vector, and reductions of pairs: they are computed in vectors all the same."""
+"""Rows that do not fill whole vectors, and reductions of pairs, are vectorized as well."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ def stores(text: str, target: str) -> list[loop.Store]:
 
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("features", [8, 20, 26, 40])
-def test_sums_of_weighed_values_are_of_whole_vectors(features: int, target: str) -> None:
-    """A sum whose store is masked stays in memory from step to step."""
+def test_weighted_sums_of_attention_use_whole_vectors(features: int, target: str) -> None:
+    """An accumulator with a masked store would stay in memory from step to step."""
     sums = [one for one in stores(ATTENTION.format(features), target) if one.buffer.name == "context"]
 
     assert sums
@@ -36,7 +36,7 @@ def test_sums_of_weighed_values_are_of_whole_vectors(features: int, target: str)
 
 
 @pytest.mark.parametrize("target", TARGETS)
-def test_values_of_whole_vectors_are_read_where_they_lie(target: str) -> None:
+def test_values_that_fill_whole_vectors_are_not_copied(target: str) -> None:
     lanes = Target.parse(target).lanes("float32")
     names = [
         {one.buffer.name for one in stores(ATTENTION.format(features), target)}
@@ -48,7 +48,7 @@ def test_values_of_whole_vectors_are_read_where_they_lie(target: str) -> None:
 
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize(("shape", "axis"), [((16, 900), 1), ((2, 21, 900), 1)])
-def test_the_place_of_the_greatest_is_looked_for_in_vectors(shape: tuple, axis: int, target: str) -> None:
+def test_argmax_is_vectorized(shape: tuple, axis: int, target: str) -> None:
     text = f"fn (%x: Tensor[{shape}, float32]) {{ argmax(%x, axis=[{axis}]) }}"
     widest = max(one.value.lanes for one in stores(text, target) if one.buffer.name.startswith("argmax_pair"))
 

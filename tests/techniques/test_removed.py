@@ -1,4 +1,4 @@
-"""Each technique's registration taken away in turn: models are slower, that is other code, and right."""
+"""Without each technique's registration, code differs and models stay correct."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def names() -> list[str]:
 
 @pytest.fixture
 def remove(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
-    """Takes a technique out of every table."""
+    """Remove a technique from every table."""
 
     def removed(name: str) -> None:
         rows = {key: [r for r in rows if r.technique != name] for key, rows in table.TEMPLATES.items()}
@@ -65,7 +65,7 @@ def constant(*shape: int, seed: int = 0) -> relay.Constant:
 
 
 def images() -> Module:
-    """Convolutions of every kind, poolings, a mean: 3x3 of many channels, depthwise, 1x1."""
+    """Convolutions of every kind (3x3 of many channels, depthwise, 1x1), pooling, and a mean."""
     x = relay.var("x", shape=(1, 16, 14, 14))
     y = relay.nn.relu(relay.nn.conv2d(x, constant(32, 16, 3, 3), padding=(1, 1)))
     y = relay.nn.conv2d(y, constant(32, 32, 3, 3, seed=1), padding=(1, 1))
@@ -76,7 +76,7 @@ def images() -> Module:
 
 
 def text() -> Module:
-    """An encoder's parts: products of many rows, attention, softmax, a normalisation, a sum of rows."""
+    """The parts of an encoder: products of many rows, attention, softmax, normalization, a sum of rows."""
     x = relay.var("x", shape=(1, 24, 64))
     parts = [relay.nn.dense(x, constant(64, 64, seed=seed)) for seed in range(3)]
     q, k, v = (relay.transpose(relay.reshape(p, (1, 24, 2, 32)), (0, 2, 1, 3)) for p in parts)
@@ -90,7 +90,7 @@ def text() -> Module:
 
 
 def rows() -> Module:
-    """One row by a large weight, and integers."""
+    """One row times large weights."""
     x = relay.var("x", shape=(1, 512))
     y = relay.nn.dense(relay.nn.relu(relay.nn.dense(x, constant(512, 512))), constant(256, 512, seed=1))
     return Module.from_expr(relay.Function([x], y))
@@ -105,14 +105,14 @@ def integers() -> Module:
 
 
 def signed_bytes() -> Module:
-    """A dense layer of bytes as machines without vectors multiply them."""
+    """A dense layer of signed bytes, for machines without vectors."""
     x = relay.var("x", shape=(4, 64), dtype="int8")
     weight = np.random.default_rng(0).integers(-100, 100, (32, 64)).astype("int8")
     return Module.from_expr(relay.Function([x], relay.nn.dense(x, relay.const(weight), out_dtype="int32")))
 
 
 def bytes_by_channel() -> Module:
-    """A depthwise convolution of bytes between two of 1x1."""
+    """A depthwise convolution of bytes between two 1x1 convolutions."""
     source = np.random.default_rng(0)
     y = x = relay.var("x", shape=(1, 32, 14, 14), dtype="uint8")
     for inputs, groups, window, dtype in ((32, 1, 1, "int32"), (1, 32, 3, "float32"), (32, 1, 1, "int32")):
@@ -134,12 +134,12 @@ def sums() -> Module:
 
 
 def few_bits() -> Module:
-    """Rows by weights of 4 bits."""
+    """One row times weights of 4 bits."""
     return weight_only(rows(), bits=4, group=32)
 
 
 def few_bits_of_bytes() -> Module:
-    """A row in 8 bits by weights of 4: of two such layers, sums in another order would move codes."""
+    """One row in 8 bits times weights of 4 bits: with two such layers another order of sums changes codes."""
     x = relay.var("x", shape=(1, 512))
     module = Module.from_expr(relay.Function([x], relay.nn.dense(x, constant(512, 512))))
     return weight_only(module, bits=4, group=32, data_bits=8)
@@ -172,14 +172,14 @@ def code(target: str, precision: str, error_bound: float) -> str:
 
 @functools.cache
 def with_all(target: str, precision: str, error_bound: float) -> str:
-    """The code with every technique."""
+    """The code with all techniques."""
     return code(target, precision, error_bound)
 
 
 ZEN, TILES = (f"llvm -mtriple=x86_64-linux-gnu -mcpu={cpu}" for cpu in ("znver4", "sapphirerapids"))
 SCALAR = "c -mcpu=cortex-m4"
 CASES = ((ZEN, "float32", 0.0), (ZEN, "float32", 1e-4), (TILES, "bfloat16", 0.0), (SCALAR, "float32", 0.0))
-"""Targets that have use for every technique between them."""
+"""Targets that together use every technique."""
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -190,7 +190,7 @@ def _before() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", sorted({*names()} - table.GENERATORS.keys()))  # those take what others leave
-def test_without_it_code_is_other_code(name: str, remove: Callable[[str], None]) -> None:
+def test_without_a_technique_the_code_differs(name: str, remove: Callable[[str], None]) -> None:
     remove(name)
 
     assert any(code(*case) != with_all(*case) for case in CASES)
@@ -199,7 +199,7 @@ def test_without_it_code_is_other_code(name: str, remove: Callable[[str], None])
 @pytest.mark.slow
 @pytest.mark.parametrize("name", names())
 @pytest.mark.parametrize("model", MODELS)
-def test_without_it_models_are_right(name: str, model: str, remove: Callable[[str], None]) -> None:
+def test_without_a_technique_models_are_correct(name: str, model: str, remove: Callable[[str], None]) -> None:
     module = MODELS[model]()
     type_ = module.main.params[0].type
     random = np.random.default_rng(1)

@@ -1,4 +1,4 @@
-"""Signatures survive being written into a library."""
+"""Signatures are written into a library and read back unchanged."""
 
 from __future__ import annotations
 

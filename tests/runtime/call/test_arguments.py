@@ -1,4 +1,4 @@
-"""What is accepted as an argument: without the package of its dtype, and of many arrays."""
+"""Accepting arguments without the package of their dtype, and many arrays at once."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tvmlite.core.errors import InputError
 from tvmlite.runtime.call.arguments import ArrayParameter, refuse_overlap
 
 
-def test_without_ml_dtypes_bits_are_taken_and_asked_for() -> None:
+def test_without_ml_dtypes_arrays_of_bits_are_accepted_and_expected() -> None:
     code = r"""
 import sys
 sys.modules["ml_dtypes"] = None
@@ -36,8 +36,8 @@ else:
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
-def test_that_many_arrays_do_not_overlap_is_found_in_little_time() -> None:
-    """Each with each takes seconds."""
+def test_checking_many_arrays_for_overlap_is_fast() -> None:
+    """Comparing all pairs would take seconds."""
     memory = np.zeros(6000, np.float32)
     arrays = [
         (ArrayParameter(Parameter(f"x{k}", "output", "float32", (2,))), memory[2 * k : 2 * k + 2])

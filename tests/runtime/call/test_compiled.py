@@ -1,4 +1,4 @@
-"""Compiled functions take what fits without fuss and refuse the rest in one clear sentence."""
+"""Compiled functions accept valid arguments and refuse others with one clear sentence."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def add(compile_function: Build) -> CompiledFunction:
 
 @pytest.fixture(scope="module")
 def join(compile_function: Build) -> CompiledFunction:
-    """y = a followed by b, of n and m elements; twice the workspace's worth is copied through it."""
+    """y = a followed by b, of n and m elements, copied through the workspace."""
     parameters = (
         array("a", "input", "n"),
         array("b", "input", "m"),
@@ -67,7 +67,7 @@ def test_outputs_are_written_in_place_when_given(add: CompiledFunction) -> None:
     np.testing.assert_array_equal(c, A + B)
 
 
-def test_outputs_are_made_when_left_out(add: CompiledFunction) -> None:
+def test_outputs_are_allocated_when_omitted(add: CompiledFunction) -> None:
     np.testing.assert_array_equal(add(A, B), A + B)
 
 
@@ -76,7 +76,7 @@ def test_large_outputs_are_aligned(join: CompiledFunction) -> None:
     assert made.__array_interface__["data"][0] % 64 == 0
 
 
-def test_arguments_go_by_name_too(add: CompiledFunction) -> None:
+def test_arguments_can_be_given_by_name(add: CompiledFunction) -> None:
     c = np.zeros((2, 3), np.float32)
     np.testing.assert_array_equal(add(b=B, a=A), A + B)
     assert add(A, c=c, b=B) is None
@@ -139,12 +139,12 @@ def test_outputs_must_be_dense_native_and_writable(
         ((A, A.astype(object)), "input 'b' has dtype object, expected float32"),
     ],
 )
-def test_what_does_not_fit_is_named(add: CompiledFunction, args: Any, message: str) -> None:
+def test_wrong_arguments_are_named(add: CompiledFunction, args: Any, message: str) -> None:
     with pytest.raises(InputError, match=message):
         add(*args)
 
 
-def test_names_that_do_not_fit_are_named(add: CompiledFunction) -> None:
+def test_wrong_names_are_named(add: CompiledFunction) -> None:
     with pytest.raises(InputError, match="no parameter 'x'; there are a, b, c"):
         add(x=A, b=B)
     with pytest.raises(InputError, match="parameter 'b' is not given"):
@@ -160,10 +160,10 @@ def test_an_output_may_not_overlap_an_input(add: CompiledFunction) -> None:
         add(A, c, c)
     with pytest.raises(InputError, match="output 'c' overlaps 'a'"):
         add(memory[:6].reshape(2, 3), B, memory[3:].reshape(2, 3))
-    add(A, A, c)  # two inputs may
+    add(A, A, c)  # two inputs may overlap
 
 
-def test_shapes_follow_sizes(join: CompiledFunction) -> None:
+def test_shapes_of_outputs_follow_sizes(join: CompiledFunction) -> None:
     for n, m in ((3, 4), (0, 2), (5, 0), (0, 0), (1000, 7)):
         a, b = np.arange(n, dtype=np.float32), np.arange(m, dtype=np.float32)
         np.testing.assert_array_equal(join(a, b), np.concatenate([a, b]))
@@ -172,12 +172,12 @@ def test_shapes_follow_sizes(join: CompiledFunction) -> None:
         np.testing.assert_array_equal(y, np.concatenate([a, b]))
 
 
-def test_an_output_of_a_shape_only_the_library_knows_is_checked(join: CompiledFunction) -> None:
+def test_an_output_whose_shape_only_the_library_knows_is_checked(join: CompiledFunction) -> None:
     with pytest.raises(InputError, match=r"output 'y' has shape \(4,\), expected float32 \(5,\)"):
         join(np.zeros(2, np.float32), np.zeros(3, np.float32), np.zeros(4, np.float32))
 
 
-def test_a_code_becomes_its_message(join: CompiledFunction) -> None:
+def test_a_returned_code_becomes_its_message(join: CompiledFunction) -> None:
     with pytest.raises(ExecutionError, match="join: a starts with a negative"):
         join(np.full(2, -1, np.float32), np.zeros(1, np.float32))
 
@@ -201,7 +201,7 @@ def test_many_threads_may_call_at_once(join: CompiledFunction) -> None:
     assert wrong == []
 
 
-def test_sizes_agree_between_arrays(compile_function: Build) -> None:
+def test_sizes_must_agree_between_arrays(compile_function: Build) -> None:
     signature = Signature(
         "dot",
         (
@@ -223,7 +223,7 @@ def test_sizes_agree_between_arrays(compile_function: Build) -> None:
         dot(np.ones((4, 2), np.float32), np.ones((2, 5), np.float32))
 
 
-def test_terabytes_are_refused_before_they_are_asked_for(compile_function: Build) -> None:
+def test_terabytes_are_refused_before_allocation(compile_function: Build) -> None:
     signature = Signature(
         "big", (array("x", "input", "n"), array("y", "output", None), Parameter("n", "size"))
     )
@@ -278,19 +278,19 @@ def test_scalars_are_numbers_of_their_dtype(fill: CompiledFunction) -> None:
         ((-1, 1), r"the shape of 'y' would be \(-1,\)"),
     ],
 )
-def test_scalars_that_do_not_fit_are_named(fill: CompiledFunction, args: Any, message: str) -> None:
+def test_wrong_scalars_are_named(fill: CompiledFunction, args: Any, message: str) -> None:
     with pytest.raises(InputError, match=message):
         fill(*args)
 
 
-def test_a_scalar_agrees_with_the_shapes(fill: CompiledFunction) -> None:
+def test_a_scalar_must_agree_with_the_shapes(fill: CompiledFunction) -> None:
     with pytest.raises(
         InputError, match=r"output 'y' has shape \(4,\), expected float32 \(n,\), where n is 3 already"
     ):
         fill(3, 1.0, np.zeros(4, np.float32))
 
 
-def test_numbers_that_would_overflow_shapes_are_refused(compile_function: Build) -> None:
+def test_shapes_that_overflow_are_refused(compile_function: Build) -> None:
     parameters = (
         Parameter("n", "scalar", "int64"),
         Parameter("m", "scalar", "int64"),
@@ -307,7 +307,7 @@ def test_numbers_that_would_overflow_shapes_are_refused(compile_function: Build)
 @pytest.mark.parametrize(
     "dtype", ["float16", "bfloat16", "float64", "int8", "int64", "uint8", "uint64", "bool", "int16", "uint32"]
 )
-def test_every_dtype_passes_through(compile_function: Build, dtype: str) -> None:
+def test_arrays_of_every_dtype_are_accepted(compile_function: Build, dtype: str) -> None:
     kind = ml_dtypes.bfloat16 if dtype == "bfloat16" else np.dtype(dtype)
     signature = Signature(
         f"copy_{dtype}", (array("x", "input", 5, dtype=dtype), array("y", "output", 5, dtype=dtype))
@@ -324,7 +324,7 @@ def test_every_dtype_passes_through(compile_function: Build, dtype: str) -> None
     np.testing.assert_array_equal(y, x)
 
 
-def test_half_scalars_are_passed_as_bits(compile_function: Build) -> None:
+def test_float16_and_bfloat16_scalars_are_passed_as_bits(compile_function: Build) -> None:
     parameters = (
         Parameter("v", "scalar", "float16"),
         Parameter("w", "scalar", "bfloat16"),
@@ -334,7 +334,7 @@ def test_half_scalars_are_passed_as_bits(compile_function: Build) -> None:
     assert bits(1.0, 1.0).tolist() == [0x3C00, 0x3F80]
 
 
-def test_rank_zero_inputs_may_be_numbers(compile_function: Build) -> None:
+def test_inputs_of_rank_zero_may_be_numbers(compile_function: Build) -> None:
     twice = compile_function(
         Signature("twice", (array("x", "input"), array("y", "output"))), "*y = 2 * *x; return 0;"
     )
@@ -343,7 +343,7 @@ def test_rank_zero_inputs_may_be_numbers(compile_function: Build) -> None:
     assert twice(np.array(3, np.float32)).shape == ()
 
 
-def test_several_outputs_are_a_tuple(compile_function: Build) -> None:
+def test_several_outputs_are_returned_as_a_tuple(compile_function: Build) -> None:
     signature = Signature("two", (array("y", "output", 1), array("z", "output", 1)))
     two = compile_function(signature, "*y = 1; *z = 2; return 0;")
     y, z = two()
@@ -362,7 +362,7 @@ def test_torch_tensors_are_read_and_written_in_place(add: CompiledFunction) -> N
         add(a.double(), b)
 
 
-def test_torch_bfloat16_goes_through(compile_function: Build) -> None:
+def test_torch_bfloat16_tensors_are_accepted(compile_function: Build) -> None:
     torch = pytest.importorskip("torch")
     signature = Signature(
         "copy", (array("x", "input", 5, dtype="bfloat16"), array("y", "output", 5, dtype="bfloat16"))
@@ -373,7 +373,7 @@ def test_torch_bfloat16_goes_through(compile_function: Build) -> None:
     assert torch.equal(x, y)
 
 
-def test_time_tells_a_median_in_its_interval(add: CompiledFunction) -> None:
+def test_time_gives_a_median_inside_its_interval(add: CompiledFunction) -> None:
     timing = add.time(A, B, number=10, repeat=9)
     assert len(timing.runs) == 9
     assert timing.number == 10
@@ -383,7 +383,7 @@ def test_time_tells_a_median_in_its_interval(add: CompiledFunction) -> None:
         add.time(A, B, repeat=0)
 
 
-def test_calls_that_are_timed_can_take_several_lists_of_arguments_in_turn(add: CompiledFunction) -> None:
+def test_time_can_alternate_between_several_argument_lists(add: CompiledFunction) -> None:
     rows = [
         [np.full((2, 3), n, np.float32), np.ones((2, 3), np.float32), np.zeros((2, 3), np.float32)]
         for n in range(3)
@@ -394,7 +394,7 @@ def test_calls_that_are_timed_can_take_several_lists_of_arguments_in_turn(add: C
     np.testing.assert_array_equal([row[2][0, 0] for row in rows], [1, 2, 3])
 
 
-def test_time_raises_what_the_function_reports(join: CompiledFunction) -> None:
+def test_time_raises_the_error_of_the_function(join: CompiledFunction) -> None:
     with pytest.raises(ExecutionError, match="negative"):
         join.time(np.full(2, -1, np.float32), np.zeros(1, np.float32), budget=0.01)
 
@@ -402,4 +402,4 @@ def test_time_raises_what_the_function_reports(join: CompiledFunction) -> None:
 def test_a_call_with_small_arrays_takes_microseconds(add: CompiledFunction) -> None:
     c = np.zeros((2, 3), np.float32)
     seconds = min(timeit.repeat(lambda: add(A, B, c), number=2000, repeat=5)) / 2000
-    assert seconds < 20e-6  # about 2 on a quiet machine
+    assert seconds < 20e-6  # about 2 us on an idle machine

@@ -1,4 +1,4 @@
-"""Compiled code is not pickled: the error says how another process gets it."""
+"""Compiled code cannot be pickled; the error says how to pass it to another process."""
 
 from __future__ import annotations
 
@@ -30,7 +30,9 @@ def _function() -> Any:
 
 @pytest.mark.parametrize("make", [_library, _function])
 @pytest.mark.parametrize("copied", [pickle.dumps, copy.deepcopy])
-def test_it_is_refused_in_words(make: Callable[[], Any], copied: Callable[[Any], Any]) -> None:
+def test_pickling_and_deep_copying_are_refused_with_advice(
+    make: Callable[[], Any], copied: Callable[[Any], Any]
+) -> None:
     compiled = make()
     with pytest.raises(LibraryError) as caught:
         copied(compiled)
@@ -40,18 +42,18 @@ def test_it_is_refused_in_words(make: Callable[[], Any], copied: Callable[[Any],
     assert "runtime.load('model.so')" in text
 
 
-def test_a_loaded_library_is_refused_too(tmp_path: Path) -> None:
+def test_pickling_a_loaded_library_is_refused(tmp_path: Path) -> None:
     _library().export(tmp_path / "model.so")
     with pytest.raises(LibraryError, match="a Library is neither pickled"):
         pickle.dumps(runtime.load(tmp_path / "model.so"))
 
 
-def test_users_of_processes_meet_the_same_words() -> None:
+def test_passing_a_library_to_a_process_pool_is_refused_with_advice() -> None:
     context = multiprocessing.get_context("spawn")
     with context.Pool(1) as pool, pytest.raises(LibraryError, match=r"lib\.export"):
         pool.apply(len, (_library(),))
 
 
-def test_a_shallow_copy_is_the_same_code() -> None:
+def test_a_shallow_copy_shares_the_code() -> None:
     x = np.array([[-1, 2, -3], [4, -5, 6]], np.float32)
     np.testing.assert_array_equal(copy.copy(_library())(x), np.maximum(x, 0))

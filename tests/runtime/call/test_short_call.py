@@ -1,4 +1,4 @@
-"""After a first call with its sizes a function is called in a short way, which does what the long does."""
+"""After a first call with the same sizes a fast path is taken, with the same results as the full path."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ A, B = np.arange(4, dtype="float32"), np.arange(4, 8, dtype="float32")
 
 @pytest.fixture
 def both(compile_function: Build) -> CompiledFunction:
-    """s = a + b through the workspace, and the number of threads; refuses a negative a[0]. Called once."""
+    """s = a + b through the workspace, and the number of threads; refuses a negative a[0]; called once."""
     parameters = (
         *(Parameter(name, "input", "float32", (4,)) for name in "ab"),
         Parameter("s", "output", "float32", (4,)),
@@ -43,14 +43,14 @@ def both(compile_function: Build) -> CompiledFunction:
     return made
 
 
-def test_outputs_are_new_each_time(both: CompiledFunction) -> None:
+def test_the_fast_path_allocates_new_outputs_each_time(both: CompiledFunction) -> None:
     first, _ = both(A, B)
     second, _ = both(B, B)
     np.testing.assert_array_equal(first, A + B)
     np.testing.assert_array_equal(second, B + B)
 
 
-def test_what_must_be_converted_still_is(both: CompiledFunction) -> None:
+def test_arguments_that_need_conversion_are_still_converted(both: CompiledFunction) -> None:
     for given in (A[::-1], A.astype(">f4"), np.repeat(A, 2)[::2]):
         np.testing.assert_array_equal(both(given, B)[0], given + B)
     np.testing.assert_array_equal(both(b=B, a=A)[0], A + B)
@@ -59,7 +59,7 @@ def test_what_must_be_converted_still_is(both: CompiledFunction) -> None:
     np.testing.assert_array_equal(written, A + B)
 
 
-def test_what_does_not_fit_is_refused_as_at_first(both: CompiledFunction) -> None:
+def test_wrong_arguments_are_refused_as_in_the_first_call(both: CompiledFunction) -> None:
     with pytest.raises(InputError, match=r"both: .*'a'.* \(5,\)"):
         both(np.zeros(5, "float32"), B)
     with pytest.raises(InputError, match=r"both: .*'b'.*int32"):
@@ -74,13 +74,13 @@ def test_what_does_not_fit_is_refused_as_at_first(both: CompiledFunction) -> Non
 
 @pytest.fixture
 def named(both: CompiledFunction) -> Library:
-    """``both`` by names of which none is an identifier; called once."""
+    """``both`` with names that are not identifiers; called once."""
     library = Library(both, {"input_names": ["a'1", 'b"\\n'], "output_names": ["sum {0}", "class"]})
     library.run({"a'1": A, 'b"\\n': B})
     return library
 
 
-def test_by_names_in_any_order_it_is_the_same(named: Library) -> None:
+def test_inputs_by_name_may_come_in_any_order(named: Library) -> None:
     for given in (A, A[::-1], A.astype(">f4")):
         made = named.run({'b"\\n': B, "a'1": given})
         assert list(made) == ["sum {0}", "class"]
@@ -88,7 +88,7 @@ def test_by_names_in_any_order_it_is_the_same(named: Library) -> None:
         assert made["class"] == num_threads()
 
 
-def test_names_that_do_not_fit_are_refused_as_at_first(named: Library) -> None:
+def test_wrong_names_are_refused_as_in_the_first_call(named: Library) -> None:
     with pytest.raises(InputError, match="there is no input 'c'; the inputs are a'1"):
         named.run({"a'1": A, "c": B})
     with pytest.raises(InputError, match="is not given; expected a'1"):
@@ -99,7 +99,7 @@ def test_names_that_do_not_fit_are_refused_as_at_first(named: Library) -> None:
         named.run({"a'1": -B, 'b"\\n': A})
 
 
-def test_the_number_of_threads_is_todays(both: CompiledFunction) -> None:
+def test_the_current_number_of_threads_is_used(both: CompiledFunction) -> None:
     before = num_threads()
     try:
         for threads in (1, 3):
@@ -109,7 +109,7 @@ def test_the_number_of_threads_is_todays(both: CompiledFunction) -> None:
         set_num_threads(before)
 
 
-def test_calls_at_once_have_memory_of_their_own(both: CompiledFunction) -> None:
+def test_concurrent_calls_have_separate_memory(both: CompiledFunction) -> None:
     wrong: list[int] = []
 
     def call(number: int) -> None:
@@ -126,7 +126,7 @@ def test_calls_at_once_have_memory_of_their_own(both: CompiledFunction) -> None:
 
 @pytest.fixture
 def doubled(compile_function: Build) -> CompiledFunction:
-    """s = a + b of n elements through a workspace of n floats a thread; refuses a negative a[0]."""
+    """s = a + b of n elements through a workspace of n floats per thread; refuses a negative a[0]."""
     parameters = (
         *(Parameter(name, "input", "float32", ("n",)) for name in "ab"),
         Parameter("s", "output", "float32", ("n",)),
@@ -152,7 +152,7 @@ def rows(count: int) -> np.ndarray:
     return np.arange(count, dtype="float32")
 
 
-def test_shapes_of_a_call_before_take_the_short_way(doubled: CompiledFunction) -> None:
+def test_the_fast_path_is_taken_for_shapes_of_the_previous_call(doubled: CompiledFunction) -> None:
     doubled(rows(3), rows(3))
     assert doubled.short_way is not None
     quick = doubled.short_way.by_position()
@@ -163,7 +163,7 @@ def test_shapes_of_a_call_before_take_the_short_way(doubled: CompiledFunction) -
     np.testing.assert_array_equal(quick((rows(3), rows(3) + 1))[0], 2 * rows(3) + 1)
 
 
-def test_any_sizes_in_any_order_give_what_they_gave_at_first(doubled: CompiledFunction) -> None:
+def test_sizes_in_any_order_give_the_same_results(doubled: CompiledFunction) -> None:
     for count in (4, 7, 4, 0, 5000, 7, 1, 5000, 0, 4):
         made, told = doubled(rows(count), rows(count))
         np.testing.assert_array_equal(made, 2 * rows(count))
@@ -172,7 +172,7 @@ def test_any_sizes_in_any_order_give_what_they_gave_at_first(doubled: CompiledFu
         np.testing.assert_array_equal(named["s"], made)
 
 
-def test_open_sizes_that_do_not_fit_are_refused_with_the_sizes(doubled: CompiledFunction) -> None:
+def test_symbolic_sizes_that_disagree_are_refused_with_the_sizes(doubled: CompiledFunction) -> None:
     for _ in range(2):
         doubled(rows(4), rows(4))
         with pytest.raises(InputError, match=r"sums: input 'b' has shape \(4,\)"):
@@ -181,7 +181,7 @@ def test_open_sizes_that_do_not_fit_are_refused_with_the_sizes(doubled: Compiled
             doubled(rows(4) - 1, rows(4))
 
 
-def test_sizes_known_for_one_number_of_threads_have_memory_for_another(doubled: CompiledFunction) -> None:
+def test_known_sizes_get_enough_memory_for_another_number_of_threads(doubled: CompiledFunction) -> None:
     before = num_threads()
     try:
         for threads in (1, 4, 2, 1):

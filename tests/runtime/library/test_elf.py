@@ -1,4 +1,4 @@
-"""Data objects link like any other, and broken libraries are told from whole ones."""
+"""Data objects can be linked, and damaged libraries are detected."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return link.shared([data], path)
 
 
-def test_ten_megabytes_are_read_back_through_dlopen(library: Path) -> None:
+def test_ten_megabytes_of_data_are_read_back_through_dlopen(library: Path) -> None:
     handle = ctypes.CDLL(str(library))
     for name, wanted in (("first", b"abc"), ("second", bytes(range(256)) * 40_000)):
         address = ctypes.cast(getattr(handle, name), ctypes.c_void_p).value
@@ -31,7 +31,7 @@ def test_ten_megabytes_are_read_back_through_dlopen(library: Path) -> None:
         assert ctypes.string_at(address, len(wanted)) == wanted
 
 
-def test_making_an_object_is_quick_and_deterministic() -> None:
+def test_creating_a_data_object_is_fast_and_deterministic() -> None:
     blob = bytes(10_000_000)
     start = time.perf_counter()
     made = data_object({"blob": blob})
@@ -53,7 +53,7 @@ def test_llvm_objects_link_with_data(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("triple", ["aarch64-unknown-linux-gnu", "riscv64-linux-gnu", "x86_64-linux-gnu"])
-def test_llvm_reads_objects_for_other_machines(triple: str) -> None:
+def test_llvm_reads_data_objects_for_other_machines(triple: str) -> None:
     llvm = pytest.importorskip("llvmlite.binding")
     made = llvm.ObjectFileRef.from_data(data_object({"x": b"abc", "y": b"d"}, triple))
     data = {section.name(): section.data() for section in made.sections()}
@@ -61,17 +61,17 @@ def test_llvm_reads_objects_for_other_machines(triple: str) -> None:
     assert b"\0x\0y\0" in data[b".strtab"]
 
 
-def test_a_machine_without_elf_is_named() -> None:
+def test_a_target_without_elf_is_named() -> None:
     with pytest.raises(UnsupportedError, match="arm64-apple-darwin"):
         data_object({}, "arm64-apple-darwin")
 
 
-def test_a_whole_library_passes(library: Path) -> None:
+def test_an_intact_library_is_accepted(library: Path) -> None:
     elf.check_shared_library(library)
 
 
 @pytest.mark.parametrize("keep", [0, 3, 20, 63])
-def test_files_without_a_whole_header_are_refused(library: Path, tmp_path: Path, keep: int) -> None:
+def test_files_without_a_complete_header_are_refused(library: Path, tmp_path: Path, keep: int) -> None:
     (tmp_path / "cut.so").write_bytes(library.read_bytes()[:keep])
     with pytest.raises(LibraryError, match=r"truncated|not a shared library"):
         elf.check_shared_library(tmp_path / "cut.so")

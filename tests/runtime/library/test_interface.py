@@ -1,4 +1,4 @@
-"""The C interface of exported libraries: DLPack's arrays checked and run, errors in words, many threads."""
+"""The C interface of exported libraries: DLPack arrays, error messages and concurrent callers."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class DLTensor(ctypes.Structure):
 
 
 def tensor(array: np.ndarray) -> DLTensor:
-    """``array``, which the caller keeps, as DLPack describes it."""
+    """A DLPack view of ``array``, which the caller keeps alive."""
     shape = (ctypes.c_int64 * array.ndim)(*array.shape)
     strides = (ctypes.c_int64 * array.ndim)(*(s // array.itemsize for s in array.strides))
     kind = DataType(CODES[array.dtype.kind], array.itemsize * 8, 1)
@@ -60,7 +60,7 @@ def tensor(array: np.ndarray) -> DLTensor:
 
 
 class Net:
-    """A library's functions, by ctypes."""
+    """The functions of a library, called with ctypes."""
 
     def __init__(self, path: Path, name: str = "net") -> None:
         self.library, self.name = ctypes.CDLL(str(path)), name
@@ -81,7 +81,7 @@ class Net:
     def run_in(
         self, inputs: Sequence[DLTensor], outputs: Sequence[DLTensor], address: int | None, size: int
     ) -> tuple[int, int]:
-        """The code, and the size as it is afterwards."""
+        """Return the code, and the size written back."""
         number = ctypes.c_int64(size)
         given = (*pointers(inputs), *pointers(outputs), ctypes.c_void_p(address), ctypes.byref(number))
         return self.function("run_tensors_in")(*given), number.value
@@ -117,14 +117,14 @@ def rows(count: int) -> np.ndarray:
 
 
 @pytest.mark.parametrize("count", [1, 3, 50])
-def test_it_runs_in_scratch_memory_of_its_own(net: Net, count: int) -> None:
+def test_it_runs_in_its_own_workspace(net: Net, count: int) -> None:
     x, y = rows(count), np.zeros((count, 16), np.float32)
     assert net.run([tensor(x)], [tensor(y)]) == OK
     assert net.error == ""
     np.testing.assert_allclose(y, expected(x), rtol=1e-5, atol=1e-6)
 
 
-def test_it_runs_in_scratch_memory_of_the_callers(net: Net) -> None:
+def test_it_runs_in_a_workspace_of_the_caller(net: Net) -> None:
     x, y = rows(50), np.zeros((50, 16), np.float32)
     size = net.function("workspace_bytes")(*pointers([tensor(x)]))
     assert size > 0
@@ -139,7 +139,7 @@ def test_it_runs_in_scratch_memory_of_the_callers(net: Net) -> None:
     np.testing.assert_allclose(y, expected(x), rtol=1e-5, atol=1e-6)
 
 
-def test_an_offset_in_bytes_is_added_to_the_address(net: Net) -> None:
+def test_the_byte_offset_is_added_to_the_address(net: Net) -> None:
     x, y = rows(5), np.zeros((3, 16), np.float32)
     later = tensor(x[2:])
     later.data, later.byte_offset = x.ctypes.data, 2 * 8 * 4
@@ -213,12 +213,12 @@ WIDE = np.zeros((3, 16), np.float32)
         ),
     ],
 )
-def test_what_does_not_fit_is_named(net: Net, inputs: Any, outputs: Any, text: str) -> None:
+def test_wrong_arguments_are_named(net: Net, inputs: Any, outputs: Any, text: str) -> None:
     assert net.run(inputs, outputs) == WRONG_ARGUMENT
     assert net.error == f"net: {text}"
 
 
-def test_a_null_pointer_in_place_of_arrays_is_named(net: Net) -> None:
+def test_a_null_pointer_instead_of_arrays_is_named(net: Net) -> None:
     outputs = pointers([tensor(Y)])
     assert net.function("run_tensors")(None, 1, *outputs) == WRONG_ARGUMENT
     assert net.error == "net: inputs is a null pointer, expected 1: x"
@@ -229,13 +229,13 @@ def test_a_null_pointer_in_place_of_arrays_is_named(net: Net) -> None:
     assert net.error == "net: the size of the workspace is a null pointer"
 
 
-def test_the_number_of_threads_goes_back_to_the_default(net: Net) -> None:
+def test_setting_zero_threads_restores_the_default(net: Net) -> None:
     net.function("set_num_threads")(5)
     net.function("set_num_threads")(0)
     assert net.function("num_threads")() == (config.num_threads() or processors())
 
 
-def test_strides_of_extents_of_one_do_not_matter(net: Net) -> None:
+def test_strides_of_axes_of_extent_one_are_ignored(net: Net) -> None:
     x, y = rows(1), np.zeros((1, 16), np.float32)
     odd = tensor(x)
     odd.strides[0] = 77
@@ -251,14 +251,14 @@ def test_a_negative_extent_is_refused(net: Net) -> None:
     assert net.error == "net: input 'x' has shape (-3, 8), expected float32 (n, 8)"
 
 
-def test_the_metadata_say_names_shapes_and_dtypes(net: Net) -> None:
+def test_the_metadata_have_names_shapes_and_dtypes(net: Net) -> None:
     fields = json.loads(net.function("metadata")())
     assert fields["inputs"] == [{"name": "x", "dtype": "float32", "shape": ["n", 8]}]
     assert fields["outputs"] == [{"name": "output0", "dtype": "float32", "shape": ["n", 16]}]
     assert {"version", "features", "target"} <= fields.keys()
 
 
-def test_errors_belong_to_the_thread_that_made_them(net: Net) -> None:
+def test_each_thread_has_its_own_last_error(net: Net) -> None:
     net.run([], [])
     seen = []
 
@@ -274,7 +274,7 @@ def test_errors_belong_to_the_thread_that_made_them(net: Net) -> None:
     assert net.error == "net: 0 inputs given, expected 1: x"
 
 
-def test_many_threads_run_at_once_while_the_number_of_threads_changes(net: Net) -> None:
+def test_many_threads_run_while_the_number_of_threads_changes(net: Net) -> None:
     wrong = []
 
     def work(count: int) -> None:
@@ -296,7 +296,7 @@ def test_many_threads_run_at_once_while_the_number_of_threads_changes(net: Net) 
     assert not wrong
 
 
-def test_a_child_of_fork_runs_it_too(net: Net) -> None:
+def test_a_forked_child_can_run_it(net: Net) -> None:
     net.function("set_num_threads")(2)
     x, y = rows(200), np.zeros((200, 16), np.float32)
     assert net.run([tensor(x)], [tensor(y)]) == OK
@@ -311,18 +311,18 @@ def test_a_child_of_fork_runs_it_too(net: Net) -> None:
 
 
 def found_array(place: DLTensor) -> np.ndarray:
-    """The int64s that an output in a workspace has."""
+    """The int64 elements of an output in a workspace."""
     shape = tuple(place.shape[: place.ndim])
     return np.ctypeslib.as_array(ctypes.cast(place.data, ctypes.POINTER(ctypes.c_int64)), shape).copy()
 
 
 def aligned(size: int) -> tuple[np.ndarray, int]:
-    """So many bytes, and an address in them that is a multiple of 64."""
+    """``size`` bytes, and a 64-byte aligned address in them."""
     room = np.zeros(size + 64, np.uint8)
     return room, room.ctypes.data + -room.ctypes.data % 64
 
 
-def test_outputs_whose_extents_come_from_data_are_found_in_the_workspace(tmp_path: Path) -> None:
+def test_outputs_with_data_dependent_extents_are_in_the_workspace(tmp_path: Path) -> None:
     x, n = relay.var("x", shape=("h",), dtype="float32"), relay.dim("n")
     body = LetDims((n,), make("count_nonzero", x), make("argwhere", x, count=n))
     module = relay.IRModule.from_expr(relay.Function((x,), body))
@@ -347,7 +347,7 @@ def test_outputs_whose_extents_come_from_data_are_found_in_the_workspace(tmp_pat
     assert room.nbytes > needed
 
 
-def test_one_function_has_the_interface_too(tmp_path: Path) -> None:
+def test_a_single_built_function_has_the_interface(tmp_path: Path) -> None:
     n = te.var("n")
     a, b = te.placeholder((n,), name="a"), te.placeholder((n,), name="b")
     c = te.compute((n,), lambda i: a[i] + 2 * b[i], name="c")
@@ -360,7 +360,7 @@ def test_one_function_has_the_interface_too(tmp_path: Path) -> None:
     assert add.error == "add: input 'b' has shape (4,), expected float32 (n,), where n is 5"
 
 
-def test_scalars_are_given_as_arrays_without_dimensions(tmp_path: Path) -> None:
+def test_scalars_are_passed_as_arrays_of_rank_zero(tmp_path: Path) -> None:
     count, factor = te.var("count", "int64"), te.var("factor", "float32")
     a = te.placeholder((8,), name="a")
     c = te.compute((count,), lambda i: a[i] * factor, name="c")
@@ -377,7 +377,7 @@ def test_scalars_are_given_as_arrays_without_dimensions(tmp_path: Path) -> None:
     assert scaled.error == "scaled: output 'c' has shape (4,), expected float32 (count,), where count is 5"
 
 
-def test_what_the_model_refuses_has_its_message(tmp_path: Path) -> None:
+def test_a_runtime_error_of_the_model_has_its_message(tmp_path: Path) -> None:
     n = relay.dim("n")
     size = relay.var("size", shape=(1,), dtype="int64")
     body = LetDims((n,), size, make("ones", shape=(n, 8), dtype="float32"))
@@ -393,18 +393,18 @@ def test_what_the_model_refuses_has_its_message(tmp_path: Path) -> None:
     assert "negative" in ones.error
 
 
-# The texts.
+# The source and its LLVM IR.
 
 
 @pytest.mark.parametrize("architecture", ARCHITECTURES)
-def test_the_llvm_ir_is_of_this_source(architecture: str) -> None:
+def test_the_stored_llvm_ir_has_the_hash_of_the_source(architecture: str) -> None:
     triple = f"{architecture}-unknown-linux-gnu"
     assert interface.TEXT.source_hash in interface.TEXT.llvm_ir(triple).splitlines()[0]
 
 
 @pytest.mark.skipif(importlib.util.find_spec("ziglang") is None, reason="no ziglang")
 @pytest.mark.parametrize("architecture", ARCHITECTURES)
-def test_the_llvm_ir_is_what_the_compiler_makes_of_the_source(architecture: str) -> None:
+def test_the_stored_llvm_ir_is_the_compiler_output(architecture: str) -> None:
     assert interface.TEXT.generate(architecture) == interface.TEXT.llvm_ir(f"{architecture}-linux-gnu")
 
 

@@ -1,4 +1,4 @@
-"""Which level of a library's metadata is taken, and metadata that are damaged."""
+"""Choosing among the levels in the metadata of a library, and damaged metadata."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ PLAIN: dict[str, Any] = {"entry": ENTRY, "target": "llvm -mcpu=x", "features": [
 
 
 def has_only(monkeypatch: pytest.MonkeyPatch, *present: str) -> None:
-    """Let the processor have these instruction sets."""
+    """Pretend that the processor has just these instruction sets."""
     monkeypatch.setattr(levels, "missing_features", lambda names: [n for n in names if n not in present])
 
 
@@ -25,12 +25,12 @@ def row(name: str, *features: str) -> dict[str, Any]:
     return {"name": name, "symbol": f"net_on_{name}", "features": list(features)}
 
 
-def test_a_library_of_former_versions_has_its_entry_by_its_own_name() -> None:
+def test_a_library_without_levels_uses_its_own_name_as_symbol() -> None:
     fields, symbol = levels.chosen(PATH, PLAIN)
     assert (symbol, fields[levels.CPU_LEVEL]) == ("net", "")
 
 
-def test_the_last_level_that_the_processor_has_is_taken(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_last_level_supported_by_the_processor_is_chosen(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("TVMLITE_CPU_LEVEL", raising=False)
     has_only(monkeypatch, "a", "b")
     fields = PLAIN | {"levels": [row("low"), row("middle", "a", "b"), row("high", "a", "b", "c")]}
@@ -42,14 +42,14 @@ def test_the_last_level_that_the_processor_has_is_taken(monkeypatch: pytest.Monk
         levels.chosen(PATH, fields)
 
 
-def test_a_library_without_levels_pays_no_heed_to_the_variable(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_library_with_one_level_ignores_the_environment_variable(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TVMLITE_CPU_LEVEL", "low")
     assert (
         levels.chosen(PATH, PLAIN | {"levels": [{"name": "", "symbol": "net_compiled"}]})[1] == "net_compiled"
     )
 
 
-def test_a_processor_without_any_level_is_named_what_it_lacks(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_error_names_the_missing_features_if_no_level_fits(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("TVMLITE_CPU_LEVEL", raising=False)
     has_only(monkeypatch)
     fields = PLAIN | {"levels": [row("middle", "a"), row("high", "a", "b")]}
@@ -65,6 +65,6 @@ def test_a_processor_without_any_level_is_named_what_it_lacks(monkeypatch: pytes
     "rows",
     [[], 3, [3], [{}], [{"name": 1}], [{"name": "a", "features": "avx"}], [{"name": "a", "features": [1]}]],
 )
-def test_damaged_levels_are_an_error(rows: object) -> None:
+def test_damaged_levels_are_refused(rows: object) -> None:
     with pytest.raises(LibraryError, match=r"the metadata of net\.so cannot be read: its levels are"):
         levels.chosen(PATH, PLAIN | {"levels": rows})

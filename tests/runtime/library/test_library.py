@@ -1,4 +1,4 @@
-"""Libraries: called by input names, loaded with numpy and cffi alone, refused when they do not fit."""
+"""Libraries are called by input name, loaded with numpy and cffi alone, and checked when loaded."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def test_a_library_is_called_by_position_and_by_name(make: Make) -> None:
     assert repr(lib) == "Library(net: x, w -> sum, product)"
 
 
-def test_a_file_written_anew_is_loaded_anew(make: Make) -> None:
+def test_a_rewritten_file_is_loaded_again(make: Make) -> None:
     first = runtime.load(make(metadata(SIGNATURE, "llvm", note="first")))
     path = make(metadata(SIGNATURE, "llvm", note="second"))
     assert runtime.load(path).metadata["note"] == "second"
@@ -105,7 +105,7 @@ def test_a_file_written_anew_is_loaded_anew(make: Make) -> None:
 
 
 @pytest.mark.parametrize("threads", [1, 2, 4])
-def test_a_loaded_library_honours_the_number_of_threads(make: Make, threads: int) -> None:
+def test_a_loaded_library_uses_the_set_number_of_threads(make: Make, threads: int) -> None:
     lib = runtime.load(make())
     runtime.set_num_threads(threads)
     big = np.ones(10_000, np.float32)
@@ -113,7 +113,7 @@ def test_a_loaded_library_honours_the_number_of_threads(make: Make, threads: int
     assert lib.function._keep.tvmlite_get_num_threads() == threads  # type: ignore[attr-defined]
 
 
-def test_inputs_that_do_not_fit_are_named(make: Make) -> None:
+def test_wrong_inputs_are_named(make: Make) -> None:
     lib = runtime.load(make())
     with pytest.raises(InputError, match="no input 'y'; the inputs are x, w"):
         lib.run({"x": X, "y": W})
@@ -128,7 +128,7 @@ def test_inputs_that_do_not_fit_are_named(make: Make) -> None:
         lib(X, W[:2])
 
 
-def test_a_profile_is_a_table(make: Make) -> None:
+def test_a_profile_is_printed_as_a_table(make: Make) -> None:
     profile = runtime.load(make()).profile(X, W)
     assert profile.kernels == (("add", 3), ("multiply", 5))
     assert profile.outside == profile.nanoseconds - 8
@@ -136,11 +136,11 @@ def test_a_profile_is_a_table(make: Make) -> None:
     assert [line.split()[0] for line in lines] == ["multiply", "add", "(outside", "total"]
 
 
-def test_time_is_of_the_entry(make: Make) -> None:
+def test_time_measures_the_entry_function(make: Make) -> None:
     assert runtime.load(make()).time(X, W, number=5, repeat=3).median < 1
 
 
-def test_a_fresh_process_needs_neither_llvmlite_nor_onnx_nor_xgboost(make: Make) -> None:
+def test_loading_imports_neither_the_compiler_nor_its_dependencies(make: Make) -> None:
     path = make()
     code = f"""
 import sys
@@ -154,7 +154,7 @@ assert not heavy & set(sys.modules), heavy & set(sys.modules)
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
-def test_files_that_are_no_library_of_ours_are_refused(
+def test_files_that_are_not_libraries_of_tvmlite_are_refused(
     make: Make, tmp_path: Path, objects: list[Path]
 ) -> None:
     with pytest.raises(LibraryError, match=r"there is no file .*nowhere.so"):
@@ -194,12 +194,12 @@ def test_files_that_are_no_library_of_ours_are_refused(
         ),
     ],
 )
-def test_metadata_that_does_not_fit_is_refused(make: Make, text: str, message: str) -> None:
+def test_invalid_metadata_are_refused(make: Make, text: str, message: str) -> None:
     with pytest.raises(LibraryError, match=message):
         runtime.load(make(text))
 
 
-def test_a_processor_that_lacks_instructions_is_told(make: Make) -> None:
+def test_a_library_for_missing_instructions_is_refused(make: Make) -> None:
     path = make(metadata(SIGNATURE, "llvm -mcpu=future", features=["avx9999", "sse2"]))
     if not missing_features(["avx9999"]):
         pytest.skip("this system does not tell what its processor can do")
@@ -209,7 +209,7 @@ def test_a_processor_that_lacks_instructions_is_told(make: Make) -> None:
         runtime.load(path)
 
 
-def test_llvms_names_are_found_in_what_the_system_tells() -> None:
+def test_features_of_the_host_in_llvms_names_are_not_missing() -> None:
     target = pytest.importorskip("llvmlite.binding")
     own = [name for name, there in target.get_host_cpu_features().items() if there]
     assert missing_features(own) == []

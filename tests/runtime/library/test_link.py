@@ -1,4 +1,4 @@
-"""Linking: with any linker there is, whole or not at all, or an error that says what to install."""
+"""Linking works with any linker and leaves whole files; without a linker the error says what to install."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def tools() -> list[object]:
 
 @needs_gcc
 @pytest.mark.parametrize("command", tools())
-def test_every_linker_makes_a_library(
+def test_every_linker_produces_a_library(
     code: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: list[str]
 ) -> None:
     monkeypatch.setattr(link, "linkers", lambda triple="": [command])
@@ -65,7 +65,7 @@ def test_without_a_linker_the_error_says_what_to_install(
         link.shared([code], tmp_path / "a.so")
 
 
-def test_a_failure_leaves_the_old_file_and_nothing_else(tmp_path: Path) -> None:
+def test_a_failed_link_leaves_only_the_old_file(tmp_path: Path) -> None:
     if not link.linkers():
         pytest.skip("no linker")
     (tmp_path / "a.so").write_bytes(b"old")
@@ -76,12 +76,12 @@ def test_a_failure_leaves_the_old_file_and_nothing_else(tmp_path: Path) -> None:
 
 
 @needs_gcc
-def test_a_folder_that_is_not_there_is_named(code: bytes, tmp_path: Path) -> None:
+def test_a_missing_output_folder_is_named(code: bytes, tmp_path: Path) -> None:
     with pytest.raises(LibraryError, match=r"cannot write .*missing/a.so: No such file"):
         link.shared([code], tmp_path / "missing" / "a.so")
 
 
-# What cannot be written is told as it is: nobody installs a compiler for a full disk.
+# Failures to write are reported as such: installing a compiler does not help against a full disk.
 
 
 def _full(*_: object) -> None:
@@ -89,7 +89,7 @@ def _full(*_: object) -> None:
 
 
 @pytest.mark.parametrize("code", [errno.ENOSPC, errno.EACCES, errno.EROFS])
-def test_a_file_that_cannot_be_written_is_named_with_the_reason(tmp_path: Path, code: int) -> None:
+def test_an_unwritable_file_is_named_with_the_reason(tmp_path: Path, code: int) -> None:
     def make(_: Path) -> None:
         raise OSError(code, os.strerror(code))
 
@@ -102,7 +102,7 @@ def test_a_file_that_cannot_be_written_is_named_with_the_reason(tmp_path: Path, 
 
 
 @needs_gcc
-def test_a_disk_that_is_full_while_data_is_written_is_told(
+def test_a_disk_that_fills_up_while_writing_data_is_reported(
     code: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(segment, "_write", _full)
@@ -114,7 +114,7 @@ def test_a_disk_that_is_full_while_data_is_written_is_told(
 
 
 @needs_gcc
-def test_a_full_folder_for_temporary_files_is_named(
+def test_a_full_temporary_folder_is_named(
     code: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(Path, "write_bytes", _full)
@@ -125,7 +125,7 @@ def test_a_full_folder_for_temporary_files_is_named(
 
 
 @needs_gcc
-def test_no_folder_for_temporary_files_is_told(
+def test_a_missing_temporary_folder_is_reported(
     code: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "missing"))
@@ -149,7 +149,7 @@ except LibraryError as error:
 
 
 @pytest.mark.skipif(sys.platform != "linux" or not link.linkers(), reason="no linker, or no limits")
-def test_a_linker_that_may_not_write_more_is_quoted(tmp_path: Path) -> None:
+def test_a_linker_that_exceeds_a_size_limit_is_quoted(tmp_path: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-c", LIMITED, str(tmp_path / "a.so")], capture_output=True, text=True
     )

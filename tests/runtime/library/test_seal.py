@@ -1,4 +1,4 @@
-"""The end of a library's file: any damage is found before anything in the file is run."""
+"""The footer of a library file: any damage is detected before anything in the file is run."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ TEXT = '{"name": "größe"}'
 
 @pytest.fixture
 def body() -> bytes:
-    """More than two blocks, and no whole number of words."""
+    """More than two blocks, and not a multiple of the word size."""
     return np.random.default_rng(0).integers(0, 256, 600_003, dtype=np.uint8).tobytes()
 
 
@@ -29,20 +29,20 @@ def sealed(body: bytes, tmp_path: Path) -> Path:
     return path
 
 
-def test_the_text_comes_back_and_the_library_stays(sealed: Path, body: bytes) -> None:
+def test_sealing_keeps_the_library_and_the_text(sealed: Path, body: bytes) -> None:
     assert seal.read(sealed) == TEXT
     assert sealed.read_bytes()[: len(body)] == body
     assert sealed.stat().st_size == len(body) + len(TEXT.encode()) + seal.FOOTER.size
 
 
-def test_the_same_bytes_have_the_same_end(sealed: Path, body: bytes, tmp_path: Path) -> None:
+def test_the_footer_is_deterministic(sealed: Path, body: bytes, tmp_path: Path) -> None:
     other = tmp_path / "again.so"
     other.write_bytes(body)
     seal.append(other, TEXT)
     assert other.read_bytes() == sealed.read_bytes()
 
 
-def test_every_flipped_bit_is_found(sealed: Path, tmp_path: Path) -> None:
+def test_every_flipped_bit_is_detected(sealed: Path, tmp_path: Path) -> None:
     whole = bytearray(sealed.read_bytes())
     rng = np.random.default_rng(1)
     end = len(whole) - seal.FOOTER.size - len(TEXT.encode())
@@ -57,7 +57,7 @@ def test_every_flipped_bit_is_found(sealed: Path, tmp_path: Path) -> None:
         whole[place] ^= bit
 
 
-def test_blocks_in_another_order_are_found(sealed: Path) -> None:
+def test_swapped_blocks_are_detected(sealed: Path) -> None:
     whole = sealed.read_bytes()
     size = 1 << 18
     sealed.write_bytes(whole[size : 2 * size] + whole[:size] + whole[2 * size :])
@@ -65,7 +65,7 @@ def test_blocks_in_another_order_are_found(sealed: Path) -> None:
         seal.read(sealed)
 
 
-def test_every_truncation_is_found(sealed: Path, tmp_path: Path) -> None:
+def test_every_truncation_is_detected(sealed: Path, tmp_path: Path) -> None:
     whole = sealed.read_bytes()
     bad = tmp_path / "bad.so"
     for keep in (0, 1, 71, 72, 5000, 600_003, *range(len(whole) - 120, len(whole))):
@@ -74,7 +74,7 @@ def test_every_truncation_is_found(sealed: Path, tmp_path: Path) -> None:
             seal.read(bad)
 
 
-def test_more_behind_it_is_found(sealed: Path) -> None:
+def test_bytes_after_the_footer_are_detected(sealed: Path) -> None:
     sealed.write_bytes(sealed.read_bytes() + b"\0")
     with pytest.raises(LibraryError, match="does not end as"):
         seal.read(sealed)
@@ -88,15 +88,15 @@ def test_another_format_is_named(sealed: Path) -> None:
         seal.read(sealed)
 
 
-def test_lengths_that_do_not_add_up_are_named(sealed: Path) -> None:
+def test_lengths_that_do_not_add_up_are_refused(sealed: Path) -> None:
     whole = sealed.read_bytes()
     sealed.write_bytes(whole[1000:])
     with pytest.raises(LibraryError, match=r"is damaged: .* bytes, its footer says"):
         seal.read(sealed)
 
 
-def test_nothing_of_a_damaged_model_is_loaded(tmp_path: Path) -> None:
-    """Weights too: a flipped bit there would be a wrong answer, and no crash."""
+def test_a_damaged_model_is_not_loaded(tmp_path: Path) -> None:
+    """Covers weights as well: a flipped bit there would give wrong results without a crash."""
     x = relay.var("x", shape=(2, 300), dtype="float32")
     weight = relay.const(np.random.default_rng(0).standard_normal((200, 300)).astype("float32"))
     lib = tvmlite.compile(relay.IRModule.from_expr(relay.Function((x,), relay.nn.dense(x, weight))))

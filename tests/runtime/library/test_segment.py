@@ -1,4 +1,4 @@
-"""Data of any size beside the code of a shared library."""
+"""Data of any size appended to the code of a shared library."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ DATA = np.random.default_rng(0).integers(0, 256, 100_001, np.uint8)
 
 
 @pytest.mark.parametrize("command", tools())
-def test_code_of_every_linker_finds_the_data(
+def test_code_linked_by_every_linker_finds_the_data(
     code: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: list[str]
 ) -> None:
     monkeypatch.setattr(link, "linkers", lambda triple="": [command])
@@ -59,7 +59,7 @@ def test_code_of_every_linker_finds_the_data(
     assert not hasattr(library, "data")
 
 
-def test_data_that_is_exported_begins_at_a_page(code: bytes, tmp_path: Path) -> None:
+def test_exported_data_begins_at_a_page_boundary(code: bytes, tmp_path: Path) -> None:
     library = ctypes.CDLL(str(linked(code, tmp_path / "a.so", DATA, ("data",))))
     assert ctypes.addressof(ctypes.c_uint8.in_dll(library, "data")) % 4096 == 0
 
@@ -67,7 +67,7 @@ def test_data_that_is_exported_begins_at_a_page(code: bytes, tmp_path: Path) -> 
 def test_offsets_beyond_32_bits_are_read(
     code: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Three GiB, of which all but the last pages are a hole in the file."""
+    """Uses 3 GiB of data, all but the last pages a hole in the file."""
     large = np.zeros((3 << 30) + 4096, np.uint8)
     large[-4089] = 77
 
@@ -92,19 +92,19 @@ def test_a_stripped_library_keeps_its_data(code: bytes, tmp_path: Path) -> None:
     assert ctypes.CDLL(str(path)).data_at(100_000) == DATA[100_000]
 
 
-def test_the_same_data_gives_the_same_bytes(code: bytes, tmp_path: Path) -> None:
+def test_appending_data_is_deterministic(code: bytes, tmp_path: Path) -> None:
     first, second = (linked(code, tmp_path / name, DATA) for name in ("a.so", "b.so"))
     assert first.read_bytes() == second.read_bytes()
 
 
-def test_a_library_without_a_stand_in_is_refused(code: bytes, tmp_path: Path) -> None:
+def test_a_library_without_the_placeholder_section_is_refused(code: bytes, tmp_path: Path) -> None:
     path = link.shared([code, data_object({"data": DATA.tobytes()})], tmp_path / "a.so")
     with pytest.raises(LibraryError, match=r"without a section \.tvmlite\.data"):
         segment.append(path, DATA)
 
 
 @pytest.mark.parametrize("triple", ["aarch64-unknown-linux-gnu", "x86_64-linux-gnu"])
-def test_llvm_reads_the_stand_in_for_other_machines(triple: str) -> None:
+def test_llvm_reads_the_placeholder_object_for_other_machines(triple: str) -> None:
     llvm = pytest.importorskip("llvmlite.binding")
     made = llvm.ObjectFileRef.from_data(segment.stand_in("data", triple))
     sizes = {section.name(): section.size() for section in made.sections()}
@@ -112,6 +112,6 @@ def test_llvm_reads_the_stand_in_for_other_machines(triple: str) -> None:
     assert sizes[b".note.tvmlite"] == 20
 
 
-def test_a_machine_without_elf_is_named() -> None:
+def test_a_target_without_elf_is_named() -> None:
     with pytest.raises(UnsupportedError, match="arm64-apple-darwin"):
         segment.stand_in("data", "arm64-apple-darwin")

@@ -1,4 +1,4 @@
-"""The thread pool: its texts agree, and its loops cover every index once whoever calls."""
+"""The thread pool: its sources agree, and its loops run every index once for any caller."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> ctypes.CDLL:
 
 
 def compile_with(folder: Path, source: str, *flags: str) -> ctypes.CDLL:
-    """The C ``source``, which includes ``pool.c``, loaded: a pool of its own."""
+    """Compile and load the C ``source``, which includes ``pool.c`` and so has a pool of its own."""
     (folder / "pool.c").write_text(pool.source())
     (folder / "both.c").write_text(source)
     command = [*"gcc -std=c99 -O2 -shared -fPIC both.c -o both.so -lpthread".split(), *flags]
@@ -43,7 +43,7 @@ def compile_with(folder: Path, source: str, *flags: str) -> ctypes.CDLL:
 
 
 def run(library: ctypes.CDLL, extent: int, code_at: int = -1) -> tuple[np.ndarray, int, set[int]]:
-    """How often each index was met, what the loop returned, and the thread numbers seen."""
+    """How often each index was run, the code that the loop returned, and the thread numbers seen."""
     met, threads = np.zeros(max(extent, 1), np.int64), set[int]()
 
     @BODY
@@ -58,7 +58,7 @@ def run(library: ctypes.CDLL, extent: int, code_at: int = -1) -> tuple[np.ndarra
 
 @pytest.mark.parametrize("threads", [1, 2, 3, 16])
 @pytest.mark.parametrize("extent", [-3, 0, 1, 2, 7, 1000, 65537])
-def test_every_index_is_met_once(library: ctypes.CDLL, threads: int, extent: int) -> None:
+def test_every_index_runs_once(library: ctypes.CDLL, threads: int, extent: int) -> None:
     library.tvmlite_set_num_threads(threads)
 
     met, code, numbers = run(library, extent)
@@ -68,7 +68,7 @@ def test_every_index_is_met_once(library: ctypes.CDLL, threads: int, extent: int
     assert numbers <= set(range(threads))
 
 
-def test_the_first_code_is_returned(library: ctypes.CDLL) -> None:
+def test_the_code_of_a_failing_iteration_is_returned(library: ctypes.CDLL) -> None:
     library.tvmlite_set_num_threads(3)
 
     assert run(library, 100, code_at=41)[1] == 7
@@ -92,7 +92,7 @@ def test_a_huge_extent_does_not_overflow(library: ctypes.CDLL) -> None:
 
 
 @pytest.mark.parametrize(("threads", "extent"), [(2, 14), (2, 35), (3, 17), (4, 100), (5, 39)])
-def test_shares_are_as_even_as_they_can_be(library: ctypes.CDLL, threads: int, extent: int) -> None:
+def test_shares_differ_by_at_most_one_iteration(library: ctypes.CDLL, threads: int, extent: int) -> None:
     library.tvmlite_set_num_threads(threads)
     pieces: list[tuple[int, int]] = []
 
@@ -117,7 +117,7 @@ def test_each_thread_takes_its_own_share_first(library: ctypes.CDLL, threads: in
     @BODY
     def body(_: int, begin: int, end: int, thread: int) -> int:
         taken.add((begin, thread))
-        together.wait()  # nobody comes back for a second chunk
+        together.wait()  # no thread takes a second chunk
         return 0
 
     for _ in range(5):
@@ -127,13 +127,13 @@ def test_each_thread_takes_its_own_share_first(library: ctypes.CDLL, threads: in
 
 
 @pytest.mark.parametrize("held", [0, 1, 2])
-def test_a_thread_that_is_done_takes_what_is_left_of_others_shares(library: ctypes.CDLL, held: int) -> None:
+def test_a_thread_that_is_done_takes_chunks_of_the_others(library: ctypes.CDLL, held: int) -> None:
     library.tvmlite_set_num_threads(3)
     counted, others_done, met = threading.Lock(), threading.Event(), np.zeros(12, np.int64)
 
     @BODY
     def body(_: int, begin: int, end: int, thread: int) -> int:
-        if begin == 4 * held:  # the first chunk of a share: the other three have to go to others
+        if begin == 4 * held:  # the first chunk of a share: the other three must be taken by others
             return 0 if others_done.wait(60) else 1
         with counted:
             met[begin:end] += 1
@@ -146,7 +146,7 @@ def test_a_thread_that_is_done_takes_what_is_left_of_others_shares(library: ctyp
 
 
 def swept(library: ctypes.CDLL, extent: int, code_at: int = -1) -> tuple[list[tuple[int, int, int]], int]:
-    """The pieces of a sweep, (begin, end, thread), as they were taken; and what it returned."""
+    """The pieces of a sweep, (begin, end, thread), in the order in which they ran, and the returned code."""
     pieces: list[tuple[int, int, int]] = []
 
     @BODY
@@ -159,14 +159,16 @@ def swept(library: ctypes.CDLL, extent: int, code_at: int = -1) -> tuple[list[tu
 
 
 def next_run(library: ctypes.CDLL, runs: ctypes.c_uint32) -> bool:
-    """Begin a run; whether sweeps go backwards in it."""
+    """Begin a run; return whether its sweeps go backwards."""
     library.tvmlite_next_run(ctypes.byref(runs))
     return runs.value % 2 == 1
 
 
 @pytest.mark.parametrize("threads", [1, 2, 3])
 @pytest.mark.parametrize("extent", [0, 1, 2, 7, 40, 1000])
-def test_a_sweep_meets_every_index_once_either_way(library: ctypes.CDLL, threads: int, extent: int) -> None:
+def test_a_sweep_runs_every_index_once_in_either_direction(
+    library: ctypes.CDLL, threads: int, extent: int
+) -> None:
     library.tvmlite_set_num_threads(threads)
     runs = ctypes.c_uint32(0)
     for _ in range(4):
@@ -180,7 +182,7 @@ def test_a_sweep_meets_every_index_once_either_way(library: ctypes.CDLL, threads
     assert runs.value == 4
 
 
-def test_one_thread_sweeps_from_the_end_in_every_second_run(library: ctypes.CDLL) -> None:
+def test_one_thread_sweeps_backwards_in_every_second_run(library: ctypes.CDLL) -> None:
     library.tvmlite_set_num_threads(1)
     runs = ctypes.c_uint32(0)
     assert next_run(library, runs)
@@ -190,7 +192,7 @@ def test_one_thread_sweeps_from_the_end_in_every_second_run(library: ctypes.CDLL
     assert not next_run(library, runs)
     assert swept(library, 1000)[0] == [(0, 1000, 0)]
     assert [piece[:2] for piece in swept(library, 1000)[0]] == [(0, 1000)]
-    assert run(library, 10)[1] == 0  # other loops have one direction
+    assert run(library, 10)[1] == 0  # other loops do not change direction
 
 
 def test_each_thread_sweeps_its_own_share(library: ctypes.CDLL) -> None:
@@ -204,7 +206,7 @@ def test_each_thread_sweeps_its_own_share(library: ctypes.CDLL) -> None:
             assert own == sorted(own, reverse=backwards)
 
 
-def test_a_sweep_backwards_stops_at_the_first_code(library: ctypes.CDLL) -> None:
+def test_a_backward_sweep_stops_at_the_first_error_code(library: ctypes.CDLL) -> None:
     library.tvmlite_set_num_threads(1)
     next_run(library, ctypes.c_uint32(0))
     pieces, code = swept(library, 16, code_at=13)
@@ -228,7 +230,7 @@ def test_nested_loops_run_serially(library: ctypes.CDLL) -> None:
     assert counts == [10] * 8
 
 
-def test_several_callers_at_once_are_safe(library: ctypes.CDLL) -> None:
+def test_concurrent_callers_are_safe(library: ctypes.CDLL) -> None:
     library.tvmlite_set_num_threads(3)
     wrong: list[int] = []
 
@@ -245,30 +247,30 @@ def test_several_callers_at_once_are_safe(library: ctypes.CDLL) -> None:
     assert wrong == []
 
 
-def test_the_child_of_a_fork_has_a_pool_of_its_own(library: ctypes.CDLL) -> None:
+def test_a_forked_child_has_its_own_pool(library: ctypes.CDLL) -> None:
     library.tvmlite_set_num_threads(2)
     assert (run(library, 100)[0] == 1).all()
     child = os.fork()
     if child == 0:
         good = all((run(library, 100)[0] == 1).all() for _ in range(20))
-        tasks = Path("/proc/self/task")  # of which a child has one, and then its own pool's
+        tasks = Path("/proc/self/task")  # a child has one task, and then those of its own pool
         os._exit(0 if good and (not tasks.is_dir() or len(list(tasks.iterdir())) == 2) else 1)
     assert os.waitpid(child, 0)[1] == 0
     assert (run(library, 100)[0] == 1).all()
 
 
 @pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="needs Linux's sets of processors")
-def test_workers_woken_beside_their_caller_may_run_wherever_they_might(library: ctypes.CDLL) -> None:
+def test_workers_woken_beside_their_caller_keep_their_affinity(library: ctypes.CDLL) -> None:
     library.tvmlite_set_num_threads(3)
     run(library, 100)
     allowed = os.sched_getaffinity(0)
     tasks = {int(name) for name in os.listdir("/proc/self/task")} - {threading.get_native_id()}
-    os.sched_setaffinity(0, {min(allowed)})  # this thread alone: those asleep may be woken beside it
+    os.sched_setaffinity(0, {min(allowed)})  # only this thread: sleeping workers may be woken beside it
     try:
         for _ in range(20):
             time.sleep(0.002)
             assert (run(library, 100)[0] == 1).all()
-        deadline = time.monotonic() + 10  # one that has just been woken may be on its way
+        deadline = time.monotonic() + 10  # a worker just woken may still be moving
         while any(os.sched_getaffinity(task) != allowed for task in tasks):
             assert time.monotonic() < deadline
             time.sleep(0.01)
@@ -280,15 +282,13 @@ def test_workers_woken_beside_their_caller_may_run_wherever_they_might(library: 
 @pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="needs Linux's sets of processors")
 @pytest.mark.parametrize("busy", [0, 2], ids=["alone", "beside busy processes"])
 @pytest.mark.parametrize("threads", [2, 4])
-def test_threads_of_one_processor_sleep_while_they_wait_for_each_other(
-    tmp_path: Path, threads: int, busy: int
-) -> None:
-    """One that spins, up to 3000 pauses a launch, keeps the other, which it waits for, from going on."""
+def test_threads_that_share_a_processor_sleep_while_waiting(tmp_path: Path, threads: int, busy: int) -> None:
+    """A spinning thread, up to 3000 pauses per launch, would block the thread that it waits for."""
     counting = compile_with(tmp_path, COUNTING_PAUSES, "-D_GNU_SOURCE")
     counting.tvmlite_set_num_threads(threads)
     allowed = os.sched_getaffinity(0)
     one, launches = {min(allowed)}, 5000
-    os.sched_setaffinity(0, one)  # inherited by workers and by the busy
+    os.sched_setaffinity(0, one)  # inherited by the workers and the busy processes
     others = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(busy)]
     try:
         wrong = counting.launch(launches)
@@ -299,7 +299,7 @@ def test_threads_of_one_processor_sleep_while_they_wait_for_each_other(
             other.wait()
 
     assert wrong == 0
-    assert ctypes.c_int64.in_dll(counting, "pauses").value < 3000  # of one wait in vain
+    assert ctypes.c_int64.in_dll(counting, "pauses").value < 3000  # the pauses of one futile wait
 
 
 COUNTING_PAUSES = """
@@ -331,7 +331,7 @@ int32_t launch(int32_t loops) {
 """
 
 
-def test_the_number_of_threads_is_settable_and_has_a_default(
+def test_the_number_of_threads_can_be_set_and_has_a_default(
     library: ctypes.CDLL, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     library.tvmlite_set_num_threads(5)
@@ -344,8 +344,8 @@ def test_the_number_of_threads_is_settable_and_has_a_default(
 
 
 @needs_gcc
-def test_a_number_set_while_the_default_is_found_out_stays(tmp_path: Path) -> None:
-    """Another thread sets it while the environment is asked, here at that very moment."""
+def test_a_number_set_while_the_default_is_determined_is_kept(tmp_path: Path) -> None:
+    """Another thread sets the number while the environment is read; simulated inside ``getenv``."""
     asked = "char *asked(const char *name) { (void)name; tvmlite_set_num_threads(5); return 0; }\n"
     both = compile_with(tmp_path, f'#include "pool.c"\n{asked}', "-Dgetenv=asked")
 
@@ -353,7 +353,7 @@ def test_a_number_set_while_the_default_is_found_out_stays(tmp_path: Path) -> No
     assert both.tvmlite_get_num_threads() == 5
 
 
-def test_the_clock_goes_forward(library: ctypes.CDLL) -> None:
+def test_the_clock_is_monotonic(library: ctypes.CDLL) -> None:
     library.tvmlite_now.restype = ctypes.c_int64
     times = [library.tvmlite_now() for _ in range(100)]
     assert times == sorted(times)
@@ -361,25 +361,25 @@ def test_the_clock_goes_forward(library: ctypes.CDLL) -> None:
 
 
 @needs_gcc
-def test_the_serial_fallback_compiles_cleanly(tmp_path: Path) -> None:
+def test_the_serial_fallback_compiles_without_warnings(tmp_path: Path) -> None:
     (tmp_path / "pool.c").write_text(pool.source())
     flags = "-DTVMLITE_SERIAL -std=c99 -Wall -Wextra -Wconversion -Wshadow -Wpedantic -Werror".split()
     subprocess.run(["gcc", *flags, "-c", "pool.c", "-o", "pool.o"], cwd=tmp_path, check=True)
 
 
 @pytest.mark.parametrize("architecture", pool.ARCHITECTURES)
-def test_the_llvm_ir_is_of_this_source(architecture: str) -> None:
+def test_the_stored_llvm_ir_has_the_hash_of_the_source(architecture: str) -> None:
     assert pool.source_hash() in pool.llvm_ir(f"{architecture}-unknown-linux-gnu").splitlines()[0]
 
 
 @pytest.mark.skipif(importlib.util.find_spec("ziglang") is None, reason="no ziglang")
 @pytest.mark.parametrize("architecture", pool.ARCHITECTURES)
-def test_the_llvm_ir_is_what_the_compiler_makes_of_the_source(architecture: str) -> None:
+def test_the_stored_llvm_ir_is_the_compiler_output(architecture: str) -> None:
     assert pool.generate(architecture) == pool.llvm_ir(f"{architecture}-linux-gnu")
 
 
 @pytest.mark.parametrize("architecture", pool.ARCHITECTURES)
-def test_llvmlite_reads_the_ir_and_it_defines_every_symbol(architecture: str) -> None:
+def test_llvmlite_parses_the_ir_and_it_defines_every_symbol(architecture: str) -> None:
     llvm = pytest.importorskip("llvmlite.binding")
     llvm.initialize_all_targets()
     llvm.initialize_all_asmprinters()

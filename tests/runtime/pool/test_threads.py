@@ -1,4 +1,4 @@
-"""One number of threads for every pool; scratch memory is never too small for it."""
+"""All pools share one number of threads, and scratch memory is always large enough for it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def _as_before() -> Iterator[None]:
     threads.set_num_threads(before)
 
 
-def test_pools_are_told_when_they_come_and_when_it_changes() -> None:
+def test_pools_receive_the_number_of_threads_on_registration_and_change() -> None:
     told: list[int] = []
     threads.set_num_threads(2)
     threads.register_pool("test", told.append)
@@ -31,14 +31,14 @@ def test_pools_are_told_when_they_come_and_when_it_changes() -> None:
 
 
 @pytest.mark.parametrize("number", [0, -1, 2000, 1.5, True, "2"])
-def test_what_is_no_number_of_threads_is_refused(number: object) -> None:
+def test_an_invalid_number_of_threads_is_refused(number: object) -> None:
     with pytest.raises(
         ConfigError, match=f"set_num_threads: {number!r} threads, expected a number from 1 to 1024"
     ):
         threads.set_num_threads(number)  # type: ignore[arg-type]
 
 
-def test_more_threads_wait_for_calls_with_scratch_for_fewer() -> None:
+def test_more_threads_wait_for_running_calls_with_scratch_for_fewer() -> None:
     threads.set_num_threads(1)
     pool = ScratchPool()
     scratch = pool.take()
@@ -57,7 +57,7 @@ def test_more_threads_wait_for_calls_with_scratch_for_fewer() -> None:
     threads.register_pool("waits", lambda _: None)
 
 
-def test_scratch_is_aligned_kept_and_grown() -> None:
+def test_scratch_memory_is_reused_and_grows() -> None:
     pool = ScratchPool()
     scratch = pool.take()
     scratch.grow(100, "f")

@@ -7,7 +7,7 @@ I0, I1, V = e.Var("i0", "int64"), e.Var("i1", "int64"), e.Var("v", "int64")
 N, H, W = (e.SizeVar(x, "int64") for x in "nhw")
 
 
-def test_a_flattened_index_stays_inside_a_symbolic_shape() -> None:
+def test_a_flattened_index_is_proven_inside_a_symbolic_shape() -> None:
     found = Analyzer()
     for var, extent in ((V, N), (I0, H), (I1, W)):
         found.bind(var, 0, extent)
@@ -29,7 +29,7 @@ def test_the_full_tiles_of_a_tail_need_no_guard() -> None:
     assert found.prove((N + 15) // 16 >= N // 16)
 
 
-def test_a_tail_with_a_least_extent_stays_inside() -> None:
+def test_a_tail_whose_extent_is_a_minimum_needs_no_guard() -> None:
     found = Analyzer()
     found.bind(I0, 0, (N + 15) // 16)
     found.bind(I1, 0, e.Min(N - I0 * 16, e.const(16, "int64")))
@@ -38,7 +38,7 @@ def test_a_tail_with_a_least_extent_stays_inside() -> None:
     assert found.prove(I1 < 16)
 
 
-def test_rounded_up_tiles_do_need_a_guard() -> None:
+def test_tiles_rounded_up_need_a_guard() -> None:
     found = Analyzer()
     found.bind(I0, 0, (N + 15) // 16)
     found.bind(I1, 0, 16)
@@ -57,7 +57,7 @@ def test_a_constraint_is_forgotten_after_its_scope() -> None:
     assert found.interval(I0 * 2 + 1) == Interval(1, 199)
 
 
-def test_a_variable_that_a_condition_makes_one_number_is_that_number() -> None:
+def test_a_variable_pinned_by_a_condition_is_replaced_by_its_value() -> None:
     found = Analyzer()
     found.bind(I0, 0, 4)
     for condition in (e.Equal(I0, e.const(2, "int64")), e.And(I0 < 3, I0 >= 2), e.Or(I0 < 0, I0.equal(2))):
@@ -66,7 +66,7 @@ def test_a_variable_that_a_condition_makes_one_number_is_that_number() -> None:
     assert str(found.simplify(I0 + V)) == "i0 + v"
 
 
-def test_a_loop_of_one_turn_has_one_value() -> None:
+def test_the_variable_of_a_loop_of_one_iteration_is_replaced_by_its_value() -> None:
     found = Analyzer()
     found.bind(I0, 0, 1)
     found.bind(I1, N, 1)
@@ -74,7 +74,7 @@ def test_a_loop_of_one_turn_has_one_value() -> None:
     assert str(found.simplify(I0 + I1)) == "n"
 
 
-def test_linear_parts_and_least_values() -> None:
+def test_linear_coefficients_and_least_values_of_expressions() -> None:
     found = Analyzer()
     found.bind(V, 0, N)
     found.bind(I0, 0, 16)
@@ -89,14 +89,14 @@ def test_linear_parts_and_least_values() -> None:
     assert found.least(V - I0, [V]) is not None
 
 
-def test_bounds_of_casts_are_those_of_what_is_cast() -> None:
+def test_a_widening_cast_has_the_bounds_of_its_operand() -> None:
     found = Analyzer()
     byte = e.Var("b", "uint8")
 
     assert found.interval(e.Cast("int64", byte)) == Interval(0, 255)
 
 
-def test_the_factors_of_an_extent_are_not_zero_inside_its_loop() -> None:
+def test_factors_of_a_loop_extent_are_nonzero_inside_the_loop() -> None:
     found = Analyzer()
     tiles = (W + 15) // 16
     found.bind(V, 0, N * tiles * 3)

@@ -1,4 +1,4 @@
-"""Interval arithmetic against all members of small intervals."""
+"""Interval arithmetic, checked against all members of small intervals."""
 
 import itertools
 
@@ -28,14 +28,14 @@ def members(interval: Interval) -> range:
         (compound_intervals.floormod, lambda a, b: a % b if b else 0),
     ],
 )
-def test_every_result_lies_in_the_interval(rule: object, number: object) -> None:
+def test_every_result_is_in_the_computed_interval(rule: object, number: object) -> None:
     for a, b in itertools.product(INTERVALS, INTERVALS):
         found = rule(a, b)  # type: ignore[operator]
         for x, y in itertools.product(members(a), members(b)):
             assert found.contains(number(x, y)), (a, b, x, y, found)  # type: ignore[operator]
 
 
-def test_scale_and_meet() -> None:
+def test_scaling_and_intersecting_intervals() -> None:
     assert iv.scale(Interval(1, None), -2) == Interval(None, -2)
     assert iv.scale(Interval(None, None), 0) == Interval(0, 0)
     assert iv.meet(Interval(1, 6), Interval(None, 3)) == Interval(1, 3)

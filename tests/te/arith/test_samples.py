@@ -1,4 +1,4 @@
-"""Sample points agree with all that is known, and spare no search that would have succeeded."""
+"""Sample points satisfy all known facts and never prevent a proof that the search would find."""
 
 import pytest
 from hypothesis import given, settings
@@ -17,7 +17,7 @@ NUMBERS = st.integers(-3, 20)
 
 @st.composite
 def linear(draw: st.DrawFn, variables: list[e.Var]) -> e.Expr:
-    """A sum of a few terms, some divided."""
+    """A sum of a few random terms, some of them divided."""
     total: e.Expr = e.const(draw(NUMBERS), "int64")
     for _ in range(draw(st.integers(1, 3))):
         term: e.Expr = draw(st.sampled_from(variables)) * draw(st.integers(-4, 16))
@@ -30,7 +30,7 @@ def linear(draw: st.DrawFn, variables: list[e.Var]) -> e.Expr:
 @pytest.mark.slow
 @settings(max_examples=150, deadline=None)
 @given(st.data())
-def test_a_proof_with_samples_is_a_proof_without(data: st.DataObject) -> None:
+def test_samples_change_no_proof(data: st.DataObject) -> None:
     fast, slow = Analyzer(), Analyzer()
     samples_of(slow._core.bounds).points = []
     known: list[e.Var] = list(SIZES)
@@ -52,7 +52,7 @@ def test_a_proof_with_samples_is_a_proof_without(data: st.DataObject) -> None:
 
 @settings(max_examples=100, deadline=None)
 @given(st.data())
-def test_points_agree_with_what_is_known(data: st.DataObject) -> None:
+def test_sample_points_satisfy_all_known_facts(data: st.DataObject) -> None:
     analyzer = Analyzer()
     bounds = analyzer._core.bounds
     known: list[e.Var] = list(SIZES)
@@ -65,7 +65,7 @@ def test_points_agree_with_what_is_known(data: st.DataObject) -> None:
         assert all(samples.at(poly, point) >= 0 for poly in _known(bounds))
 
 
-def test_what_fails_somewhere_is_refuted_and_what_is_forgotten_comes_back() -> None:
+def test_samples_refute_false_facts_and_return_after_a_scope() -> None:
     analyzer = Analyzer()
     n, i = SIZES[0], LOOPS[0]
     samples = samples_of(analyzer._core.bounds)

@@ -34,7 +34,7 @@ def analyzer() -> Analyzer:
 
 @settings(max_examples=400, deadline=None)
 @given(numbers([X, Y, N]))
-def test_a_simplified_number_has_the_value_it_had(expr: e.Expr) -> None:
+def test_simplifying_a_number_keeps_its_value(expr: e.Expr) -> None:
     found = analyzer()
     simple, interval = found.simplify(expr), found.interval(expr)
 
@@ -47,7 +47,7 @@ def test_a_simplified_number_has_the_value_it_had(expr: e.Expr) -> None:
 @pytest.mark.slow
 @settings(max_examples=250, deadline=None)
 @given(conditions([X, Y, N]))
-def test_a_simplified_condition_has_the_value_it_had(expr: e.Expr) -> None:
+def test_simplifying_a_condition_keeps_its_value(expr: e.Expr) -> None:
     simple = analyzer().simplify(expr)
 
     for point in POINTS[::3]:
@@ -57,7 +57,7 @@ def test_a_simplified_condition_has_the_value_it_had(expr: e.Expr) -> None:
 @pytest.mark.slow
 @settings(max_examples=250, deadline=None)
 @given(conditions([X, Y, N]), numbers([X, Y, N], 6))
-def test_what_was_assumed_is_used_only_where_it_holds(condition: e.Expr, expr: e.Expr) -> None:
+def test_a_constraint_is_used_only_inside_its_scope(condition: e.Expr, expr: e.Expr) -> None:
     found = analyzer()
     with found.constraint(condition):
         simple = found.simplify(expr)
@@ -74,7 +74,7 @@ def test_what_was_assumed_is_used_only_where_it_holds(condition: e.Expr, expr: e
 
 @settings(max_examples=100, deadline=None)
 @given(numbers([X, Y, N]))
-def test_simplifying_again_changes_nothing(expr: e.Expr) -> None:
+def test_simplification_is_deterministic_and_keeps_values_when_repeated(expr: e.Expr) -> None:
     once = analyzer().simplify(expr)
     twice = analyzer().simplify(once)
 
@@ -127,11 +127,11 @@ def test_simplifying_again_changes_nothing(expr: e.Expr) -> None:
         (e.Cast("int64", e.Cast("int32", F)) * 2, "int64(int32(f)) * 2"),
     ],
 )
-def test_by_example(before: e.Expr, after: str) -> None:
+def test_examples_simplify_to_their_canonical_form(before: e.Expr, after: str) -> None:
     assert str(analyzer().simplify(before)) == after
 
 
-def test_floats_and_data_keep_their_shape() -> None:
+def test_floats_and_loaded_values_are_not_rearranged() -> None:
     f = e.Var("f", "float32")
     a = ir.Buffer("A", "int32", (index(8),))
     load = ir.Load(a, (Y,))
@@ -142,7 +142,7 @@ def test_floats_and_data_keep_their_shape() -> None:
     assert analyzer().simplify(product) is product
 
 
-def test_unchanged_is_the_same_object() -> None:
+def test_an_expression_in_canonical_form_is_returned_as_the_same_object() -> None:
     for expr in ((F + K) // 3, F * 16 + K, F * W + K, F < K, e.Ramp(F * 16, index(1), 16)):
         assert analyzer().simplify(expr) is expr
 
@@ -173,7 +173,7 @@ def splat(value: e.Expr | int) -> e.Expr:
         (e.cast("int32", ramp(Y)), "ramp(int32(y), 1, 16)"),
     ],
 )
-def test_vectors_become_ramps(before: e.Expr, after: str) -> None:
+def test_vectors_simplify_to_ramps(before: e.Expr, after: str) -> None:
     assert str(analyzer().simplify(before)) == after
 
 
@@ -193,7 +193,7 @@ def test_division_by_zero_is_zero() -> None:
     assert e.is_const(simplify(F % (W - W)), 0)
 
 
-def test_deep_and_shared_expressions_are_no_trouble() -> None:
+def test_deep_and_shared_expressions_are_simplified() -> None:
     deep: e.Expr = X
     for _ in range(3000):
         deep = e.Add(deep, index(1))
@@ -205,7 +205,7 @@ def test_deep_and_shared_expressions_are_no_trouble() -> None:
     assert simplify(shared) is shared
 
 
-def test_calls_of_what_is_not_ours_stay_the_same_object() -> None:
+def test_a_simplified_foreign_call_is_returned_as_the_same_object() -> None:
     def call(name: str) -> e.Expr:
         return e.Foreign("c", name, (X + 0, e.cast("float32", Y)), "float32")
 
@@ -218,7 +218,7 @@ def test_calls_of_what_is_not_ours_stay_the_same_object() -> None:
 
 
 @pytest.mark.parametrize("dtype", ["int32", "int64"])
-def test_the_least_number_has_no_opposite(dtype: str) -> None:
+def test_division_by_the_least_integer_is_not_negated(dtype: str) -> None:
     x, least = e.Var("x", dtype), e.const(-(2 ** (31 if dtype == "int32" else 63)), dtype)
     for made, sign in ((e.FloorDiv(x, least), "//"), (e.FloorMod(x, least), "%")):
         assert str(simplify(made)) == f"x {sign} {least.value}"
@@ -231,7 +231,7 @@ def test_the_least_number_has_no_opposite(dtype: str) -> None:
 
 
 @pytest.mark.parametrize("dtype", ["int32", "int64"])
-def test_a_limit_outside_the_dtype_is_not_wrapped(dtype: str) -> None:
+def test_a_bound_outside_the_dtype_does_not_wrap(dtype: str) -> None:
     x = e.Var("x", dtype)
     greatest = 2 ** (31 if dtype == "int32" else 63) - 1
 
@@ -244,7 +244,7 @@ def test_a_limit_outside_the_dtype_is_not_wrapped(dtype: str) -> None:
     assert evaluate(simplify(x - 1 == e.const(-greatest, dtype)), {x: 1 - greatest})
 
 
-def test_shared_minima_and_choices_cost_once() -> None:
+def test_shared_minima_and_selects_are_simplified_once() -> None:
     x, y = e.Var("x"), e.Var("y")
     least: e.Expr = x
     chosen: e.Expr = x
@@ -256,7 +256,7 @@ def test_shared_minima_and_choices_cost_once() -> None:
         assert simplify(made).dtype == "int32"
 
 
-def test_quotients_by_truncation_of_lanes_that_are_not_negative() -> None:
+def test_truncating_division_of_nonnegative_lanes_is_simplified() -> None:
     known, x, eight = Analyzer(), e.Var("x"), e.Broadcast(e.const(8), 4)
     lanes = e.Ramp(x * 8 + 1, e.const(1), 4)
     assert str(known.simplify(e.TruncDiv(lanes, eight))) == str(e.TruncDiv(lanes, e.const(8, "int32", 4)))

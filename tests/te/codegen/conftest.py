@@ -1,4 +1,4 @@
-"""Running functions of legal loop IR through LLVM, straight from ctypes."""
+"""Fixtures that run functions of legal loop IR through LLVM with ctypes."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def native() -> Target:
 
 @pytest.fixture
 def aligned() -> Callable[[Any], np.ndarray]:
-    """``aligned(values)``: float32 values at an address as workspaces and constants must have."""
+    """``aligned(values)``: float32 values at an address aligned as workspaces and constants require."""
 
     def make(values: Any) -> np.ndarray:
         given = np.asarray(values, "float32")
@@ -51,9 +51,9 @@ def aligned() -> Callable[[Any], np.ndarray]:
 
 @pytest.fixture
 def run() -> Run:
-    """``run(function, *arguments, symbols={}, target="native")``: arrays and ints in, the code out.
+    """``run(function, *arguments, symbols={}, target="native")``: call a function and return its code.
 
-    Python ints are int64, floats are float32.
+    Arguments are arrays and numbers: Python ints are passed as int64, floats as float32.
     """
 
     def runner(

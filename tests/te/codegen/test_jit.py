@@ -1,4 +1,4 @@
-"""Compiling LLVM IR text to object code, and loading that."""
+"""Compiling LLVM IR text to object code and loading it."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def function(loaded: jit.Loaded, name: str, arguments: int = 0) -> object:
     return ctypes.CFUNCTYPE(ctypes.c_int32, *[ctypes.c_int32] * arguments)(loaded.address(name))
 
 
-def test_objects_call_each_other_and_read_what_they_are_given(native: Target) -> None:
+def test_objects_call_each_other_and_read_given_symbols(native: Target) -> None:
     data = ctypes.c_int32(21)
     objects = [jit.compile_object(text, native) for text in (TWICE, ASKS)]
     loaded = jit.load(objects, {"data": ctypes.addressof(data)})
@@ -41,7 +41,7 @@ def test_objects_call_each_other_and_read_what_they_are_given(native: Target) ->
     assert function(loaded, "asks")() == 10  # type: ignore[operator]
 
 
-def test_the_c_library_is_there(native: Target) -> None:
+def test_symbols_of_the_c_library_are_resolved(native: Target) -> None:
     text = "declare double @cbrt(double)\ndefine double @root(double %x) {\n"
     text += "  %y = call double @cbrt(double %x)\n  ret double %y\n}\n"
     loaded = jit.load([jit.compile_object(text, native)], {})
@@ -61,12 +61,12 @@ def test_a_missing_symbol_is_an_error(native: Target, capfd: pytest.CaptureFixtu
     assert "twice" in told
 
 
-def test_a_function_that_is_not_there_is_an_error_naming_it(native: Target) -> None:
+def test_a_missing_function_is_named_in_the_error(native: Target) -> None:
     with pytest.raises(LibraryError, match="thrice"):
         jit.load([jit.compile_object(TWICE, native)], {}).address("thrice")
 
 
-def test_one_name_may_be_loaded_many_times(native: Target) -> None:
+def test_objects_with_the_same_name_can_be_loaded_many_times(native: Target) -> None:
     code = jit.compile_object(TWICE, native)
     many = [jit.load([code], {}) for _ in range(5)]
 
@@ -75,9 +75,7 @@ def test_one_name_may_be_loaded_many_times(native: Target) -> None:
     assert [function(one, "twice", 1)(4) for one in many] == [8, 8]  # type: ignore[operator]
 
 
-def test_the_object_is_the_same_bytes_in_another_process(
-    native: Target, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_another_process_compiles_the_same_bytes(native: Target, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TVMLITE_CACHE", "off")
     request = {"kind": "object", "triple": native.triple, "cpu": native.cpu, "features": ""}
     other = child.ask("tvmlite.te.codegen.jit", request, TWICE.encode())
@@ -85,19 +83,19 @@ def test_the_object_is_the_same_bytes_in_another_process(
     assert jit.compile_object(TWICE, native) == other or native.features
 
 
-def test_compiled_code_is_kept_on_disk(
+def test_compiled_code_is_cached_on_disk(
     native: Target, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("TVMLITE_CACHE", str(tmp_path / "kept"))
     first = jit.compile_object(TWICE, native)
     assert len(list((tmp_path / "kept").glob("??/*"))) == 1
 
-    monkeypatch.setattr(jit, "_compile", None)  # not compiled again
+    monkeypatch.setattr(jit, "_compile", None)  # so that a second compilation would fail
 
     assert jit.compile_object(TWICE, native) == first
 
 
-def test_another_processor_is_another_entry(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_another_processor_has_another_cache_entry(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TVMLITE_CACHE", str(tmp_path))
     for text in ("llvm -mtriple=x86_64-linux-gnu", "llvm -mtriple=x86_64-linux-gnu -mcpu=haswell"):
         jit.compile_object(TWICE, Target.parse(text))
@@ -123,7 +121,7 @@ def test_assembly_and_optimized_ir_can_be_read() -> None:
     assert "shl nsw i32" in jit.optimized_ir(TWICE.replace("add i32", "add nsw i32"), target)
 
 
-def test_only_scalar_code_is_searched_for_vectors() -> None:
+def test_only_scalar_code_is_vectorized_by_llvm() -> None:
     target = Target.parse("llvm -mtriple=x86_64-linux-gnu -mcpu=haswell")
     lines = []
     for n in range(4):
@@ -141,14 +139,14 @@ def test_only_scalar_code_is_searched_for_vectors() -> None:
     ("triple", "machine"),
     [("aarch64-linux-gnu", 183), ("riscv64-linux-gnu", 243), ("armv7-linux-gnueabihf", 40)],
 )
-def test_other_machines_code_is_made_in_a_child_process(triple: str, machine: int) -> None:
+def test_code_for_other_machines_is_generated(triple: str, machine: int) -> None:
     code = jit.compile_object(TWICE, Target.parse(f"llvm -mtriple={triple}"))
 
     assert code[:4] == b"\x7fELF"
     assert int.from_bytes(code[18:20], "little") == machine
 
 
-def test_a_back_end_that_cannot_select_does_not_end_this_process() -> None:
+def test_a_failing_back_end_does_not_end_this_process() -> None:
     text = "declare i32 @llvm.x86.sse42.crc32.32.32(i32, i32)\ndefine i32 @f(i32 %x) {\n"
     text += "  %y = call i32 @llvm.x86.sse42.crc32.32.32(i32 %x, i32 %x)\n  ret i32 %y\n}\n"
 
@@ -156,7 +154,7 @@ def test_a_back_end_that_cannot_select_does_not_end_this_process() -> None:
         jit.compile_object(text, Target.parse("llvm -mtriple=aarch64-linux-gnu"))
 
 
-def test_a_child_that_was_lost_is_followed_by_another() -> None:
+def test_compilation_works_after_a_child_process_was_lost() -> None:
     target = Target.parse("llvm -mtriple=aarch64-linux-gnu")
     with pytest.raises(UnsupportedError):
         jit.assembly("not a module", target)
@@ -165,7 +163,7 @@ def test_a_child_that_was_lost_is_followed_by_another() -> None:
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")
-def test_a_forked_process_has_a_child_of_its_own() -> None:
+def test_a_forked_process_has_its_own_child_process() -> None:
     target = Target.parse("llvm -mtriple=aarch64-linux-gnu")
     expected = jit.assembly(TWICE, target)
     pid = os.fork()
@@ -176,7 +174,7 @@ def test_a_forked_process_has_a_child_of_its_own() -> None:
     assert jit.assembly(TWICE, target) == expected
 
 
-def test_threads_may_compile_and_load_at_once(native: Target) -> None:
+def test_threads_may_compile_and_load_concurrently(native: Target) -> None:
     results: list[int] = []
 
     def work(number: int) -> None:
@@ -194,8 +192,8 @@ def test_threads_may_compile_and_load_at_once(native: Target) -> None:
 
 
 @pytest.mark.parametrize("dtype", ["int8", "int16", "int32"])
-def test_signs_stay_where_statements_go_side_by_side(dtype: str) -> None:
-    """LLVM 22's SLP makes ``uitofp i32`` of ``uitofp i64 (sext i32)``."""
+def test_signedness_is_kept_in_vectorized_statements(dtype: str) -> None:
+    """LLVM 22's SLP turns ``uitofp i64 (sext i32)`` into ``uitofp i32``."""
     a = te.placeholder((6,), dtype, name="A")
     b = te.compute((6,), lambda i: a[i].astype("uint64").astype("float32") * 2.0 + 1.0, name="B")
     x = np.array([-1, -100, 5, -7, 3, -120], dtype)

@@ -1,4 +1,4 @@
-"""Random expressions through LLVM, held to the bit against the interpreter, as scalars and as vectors."""
+"""Random expressions through LLVM agree bit for bit with the interpreter, as scalars and as vectors."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ NUMBERS = (*dtypes.SIGNED, *dtypes.UNSIGNED, "float16", "float32", "float64", "b
 
 
 class Maker:
-    """Makes random expressions over loads of one array of each dtype."""
+    """Make random expressions over loads from one array per dtype."""
 
     def __init__(self, seed: int, lanes: int, fused: bool) -> None:
         self.random = random.Random(seed)
@@ -137,7 +137,7 @@ def test_llvm_agrees_with_the_interpreter(run: Any, target: str, lanes: int, see
 
 
 @pytest.mark.parametrize("triple", ["aarch64-linux-gnu", "riscv64-linux-gnu", "armv7-linux-gnueabihf"])
-def test_other_machines_take_every_operation(triple: str) -> None:
+def test_other_machines_support_every_operation(triple: str) -> None:
     target = Target.parse(f"llvm -mtriple={triple}")
 
     code = jit.compile_object(llvm.generate(program(0, 8, fused=True), target), target)

@@ -1,4 +1,4 @@
-"""From a schedule to numbers through LLVM, against numpy."""
+"""Scheduled computations through LLVM, compared with numpy."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tvmlite.te.lowering.lower import lower
 
 
 def build(schedule: Any, args: list[Any], native: Target, name: str = "main") -> CompiledFunction:
-    """The schedule's function, compiled, with the thread pool at hand."""
+    """The function of a schedule, compiled, with access to the thread pool."""
     function = legalize(lower(schedule, args, name=name), native)
     shapes = shapes_function(function)
     texts = [llvm.generate(one, native) for one in (function, shapes) if one is not None]
@@ -39,7 +39,7 @@ def normal(*shape: int) -> np.ndarray:
 
 
 def tiled_matmul(m: int, n: int, depth: int, tile: tuple[int, int], lanes: int) -> tuple[Any, list[Any]]:
-    """A product with B packed in panels and the tile's sums kept on the stack, in registers."""
+    """A matrix product with B packed in panels and the accumulators of a tile in registers."""
     height, width = tile
     a, b = te.placeholder((m, depth), name="A"), te.placeholder((depth, n), name="B")
     k = te.reduce_axis((0, depth), "k")
@@ -64,7 +64,7 @@ def tiled_matmul(m: int, n: int, depth: int, tile: tuple[int, int], lanes: int) 
     return s, [a, b, c]
 
 
-def test_a_scheduled_register_tile_multiplies(native: Target) -> None:
+def test_a_scheduled_register_tile_computes_the_product(native: Target) -> None:
     s, args = tiled_matmul(24, 128, 50, (6, 64), native.lanes("float32"))
     a, b = normal(24, 50), normal(50, 128)
 
@@ -86,7 +86,7 @@ def test_a_scheduled_register_tile_has_no_spills() -> None:
 
 @pytest.mark.parametrize("extent", [1, 15, 16, 100])
 @pytest.mark.parametrize("dtype", ["float32", "float16", "int8", "bool"])
-def test_vectors_with_a_tail(native: Target, extent: int, dtype: str) -> None:
+def test_vectors_with_a_tail_compute_all_elements(native: Target, extent: int, dtype: str) -> None:
     x = te.placeholder((extent,), dtype, name="x")
     y = te.compute((extent,), lambda i: te.select(x[i] > x[0], x[i], x[0]), name="y")
     s = te.create_schedule(y.op)
@@ -144,7 +144,7 @@ def test_softmax_over_a_symbolic_extent(native: Target) -> None:
         np.testing.assert_allclose(function(data), powers / powers.sum(1, keepdims=True), 1e-5, 1e-7)
 
 
-def test_an_int8_product_is_summed_in_int32(native: Target) -> None:
+def test_an_int8_product_accumulates_in_int32(native: Target) -> None:
     a, b = te.placeholder((7, 33), "int8", name="a"), te.placeholder((33, 20), "uint8", name="b")
     k = te.reduce_axis((0, 33), "k")
     c = te.compute(
@@ -162,8 +162,8 @@ def test_an_int8_product_is_summed_in_int32(native: Target) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("columns", [3, 5, 7])
-def test_sums_by_channel_are_read_as_rows_of_odd_length(columns: int, native: Target) -> None:
-    """LLVM 22 loses the last lane of five in AVX-512's registers."""
+def test_accumulators_by_channel_are_read_as_rows_of_odd_length(columns: int, native: Target) -> None:
+    """LLVM 22 loses the last of five lanes in AVX-512 registers."""
     size, depth = 14, 16
     x, w = te.placeholder((depth, size, size), name="X"), te.placeholder((8, depth, 16), name="W")
     k = te.reduce_axis((0, depth), name="k")

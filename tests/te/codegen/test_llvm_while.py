@@ -1,4 +1,4 @@
-"""Loops that go on while what they change holds."""
+"""While loops whose condition depends on values that they store."""
 
 import numpy as np
 
@@ -6,7 +6,7 @@ from tvmlite import te
 from tvmlite.driver import build
 
 
-def test_a_condition_is_read_anew_each_turn_though_it_was_stored_before() -> None:
+def test_a_while_condition_is_read_again_in_each_iteration() -> None:
     x = te.placeholder((1,), "int64", "x")
 
     def body(ins, outs):

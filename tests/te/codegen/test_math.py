@@ -1,4 +1,4 @@
-"""The float32 functions as formulas: their errors and limits, evaluated with numpy alone."""
+"""The float32 math functions as formulas: errors and limits, evaluated with numpy alone."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ SMALLEST = float(np.float32(1e-45))
 
 
 def evaluate(expr: te.Expr, x: te.Var, values: np.ndarray, fused: bool = False) -> np.ndarray:
-    """``expr`` with ``values`` for ``x``, one float32 or int32 numpy operation a node.
+    """Evaluate ``expr`` with ``values`` for ``x``, one float32 or int32 numpy operation per node.
 
-    Of a multiply-add two of them, or if ``fused`` one, by way of float64, in which the product is exact.
+    A multiply-add takes two operations, or if ``fused`` one in float64, where the product is exact.
     """
     done: dict[Any, Any] = {x: values}
     with np.errstate(all="ignore"):
@@ -95,7 +95,7 @@ BOUNDS = {"exp": 1.0, "log": 1.0, "log2": 2.0, "log10": 2.0, "tanh": 2.1, "sigmo
 
 
 def samples(name: str) -> np.ndarray:
-    """Finite arguments: dense where the function lives, and random ones of every magnitude."""
+    """Finite arguments: dense in the relevant range, and random ones of every magnitude."""
     generator = np.random.default_rng(7)
     anything = generator.integers(0, 2**32, 20_000, dtype=np.uint32).view(np.float32)
     subnormal = generator.integers(0, 1 << 23, 500, dtype=np.uint32).view(np.float32)
@@ -105,7 +105,7 @@ def samples(name: str) -> np.ndarray:
 
 
 def errors_in_ulp(name: str, x: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """The distance of each float32 ``y`` from the true value, in units of the true value's last place."""
+    """The distance of each float32 ``y`` from the exact value, in units of the exact value's last place."""
     true = np.array([REFERENCES[name](float(v)) for v in x])
     with np.errstate(over="ignore"):
         rounded = true.astype(np.float32)
@@ -150,7 +150,7 @@ LIMITS: list[tuple[str, float, float]] = [
 
 @pytest.mark.parametrize("fused", [False, True])
 @pytest.mark.parametrize("name", REFERENCES)
-def test_the_formula_is_within_its_stated_error(name: str, fused: bool) -> None:
+def test_the_error_of_a_formula_is_within_its_bound(name: str, fused: bool) -> None:
     x = te.Var("x", "float32")
     values = samples(name)
 
@@ -161,7 +161,7 @@ def test_the_formula_is_within_its_stated_error(name: str, fused: bool) -> None:
 
 
 @pytest.mark.parametrize(("name", "argument", "wanted"), LIMITS)
-def test_the_formula_is_right_at_its_limits(name: str, argument: float, wanted: float) -> None:
+def test_a_formula_is_correct_at_its_limits(name: str, argument: float, wanted: float) -> None:
     x = te.Var("x", "float32")
 
     y = evaluate(expansion.expand(te.Call(name, (x,), "float32")), x, np.array([argument], "float32"))
@@ -172,7 +172,7 @@ def test_the_formula_is_right_at_its_limits(name: str, argument: float, wanted: 
 
 @pytest.mark.parametrize("target", ["native", "llvm -mtriple=x86_64-unknown-linux-gnu"])
 @pytest.mark.parametrize("name", REFERENCES)
-def test_compiled_the_function_keeps_its_error_and_its_limits(
+def test_a_compiled_formula_keeps_its_error_bound_and_limits(
     elementwise: Callable[..., np.ndarray], name: str, target: str
 ) -> None:
     def formula(x: te.Expr) -> te.Expr:
@@ -192,7 +192,7 @@ def test_compiled_the_function_keeps_its_error_and_its_limits(
     np.testing.assert_array_equal(np.signbit(scalar)[numbers], np.signbit(wanted)[numbers])
 
 
-def test_halves_are_computed_in_float32_and_rounded_once() -> None:
+def test_float16_functions_are_computed_in_float32_and_rounded_once() -> None:
     x = te.Var("x", "float16")
 
     expanded = expansion.expand(te.Call("sin", (x,), "float16"))
@@ -202,7 +202,7 @@ def test_halves_are_computed_in_float32_and_rounded_once() -> None:
     assert (expanded.dtype, expanded.value.name, expanded.value.dtype) == ("float16", "sin", "float32")
 
 
-def test_what_has_no_formula_is_left_as_it_is() -> None:
+def test_a_function_without_a_formula_is_unchanged() -> None:
     x = te.Var("x", "float64")
     power = te.Call("pow", (x, x), "float64")
 
@@ -221,7 +221,7 @@ def _whole(n: np.ndarray) -> np.ndarray:
     return np.clip(np.nan_to_num(n), -1000, 1000).astype("int32")
 
 
-def test_exp_by_scaling_is_as_exact_and_has_the_same_limits() -> None:
+def test_exp_by_scaling_keeps_its_error_bound_and_limits() -> None:
     x = te.Var("x", "float32")
     values = np.linspace(-104, 89, 400_001).astype("float32")
     huge = np.array([np.nan, np.inf, -np.inf, -0.0, 1e6, -1e6, 1e7, -1e7, 3e38, -3e38], "float32")
@@ -234,7 +234,7 @@ def test_exp_by_scaling_is_as_exact_and_has_the_same_limits() -> None:
     )
 
 
-def test_vectors_are_scaled_where_the_target_can() -> None:
+def test_vectors_are_scaled_by_powers_of_two_where_the_target_can() -> None:
     avx512, avx2 = (
         Target.parse(f"llvm -mtriple=x86_64-linux-gnu -mcpu={cpu}") for cpu in ("znver4", "haswell")
     )
@@ -243,8 +243,8 @@ def test_vectors_are_scaled_where_the_target_can() -> None:
     assert expansion.scaled_vectors(avx2) == frozenset()
 
 
-def test_exp_makes_both_powers_of_two_with_four_integer_operations() -> None:
-    """Each is taken once for a vector, and where vectors are narrow their number is what exp costs."""
+def test_exp_builds_both_powers_of_two_with_four_integer_operations() -> None:
+    """Each runs once per vector; with narrow vectors their number determines the cost of exp."""
     made = postorder(functions.exp(te.Var("x", "float32")))
     counted = [
         n for n in made if isinstance(n, te.Expr) and n.dtype == "int32" and not isinstance(n, te.Const)

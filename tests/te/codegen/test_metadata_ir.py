@@ -1,4 +1,4 @@
-"""Metadata and constants are read back from a library through dlopen, as they were."""
+"""Metadata and constants are read back unchanged from a library through dlopen."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tvmlite.te.codegen import jit
 from tvmlite.te.codegen.library_ir import metadata_ir
 
 
-def test_ten_megabytes_and_a_text_come_back(native: Target, tmp_path: Path) -> None:
+def test_ten_megabytes_of_constants_and_a_text_are_read_back(native: Target, tmp_path: Path) -> None:
     if not link.linkers():
         pytest.skip("no linker")
     blob, text = bytes(range(256)) * 40_000, 'a "text"\n\\ with Größe'

@@ -1,4 +1,4 @@
-"""``round(x) + c`` as a narrow integer: one conversion on x86, numpy's result of every generator."""
+"""``round(x) + c`` as a narrow integer: one conversion on x86, and numpy's results from all generators."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def test_numbers_are_rounded_to_even_and_saturate(target: str, dtype: str, moved
 @pytest.mark.parametrize("target", ["native", "llvm -mcpu=x86-64", "c"])
 @pytest.mark.parametrize("dtype", ["uint8", "int8", "int16"])
 @pytest.mark.parametrize("lanes", [1, 16])
-def test_codes_that_are_widened_at_once_are_saturated_too(target: str, dtype: str, lanes: int) -> None:
+def test_codes_widened_immediately_are_still_saturated(target: str, dtype: str, lanes: int) -> None:
     limits = np.iinfo(dtype)
     random = np.random.default_rng(0).uniform(2.0 * limits.min - 300, 2.0 * limits.max, 96)
     given = np.concatenate([SPECIAL, random]).astype("float32")

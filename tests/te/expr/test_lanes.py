@@ -1,4 +1,4 @@
-"""Vectors written by hand: dtypes with lanes, loads and stores side by side."""
+"""Vectors written by hand: dtypes with lanes, and contiguous loads and stores."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def test_a_dtype_may_have_lanes() -> None:
             e.lanes_of(wrong)
 
 
-def test_a_cast_to_lanes_repeats_a_scalar() -> None:
+def test_a_cast_to_lanes_broadcasts_a_scalar() -> None:
     x = te.var("x")
     wide = e.cast("float32x4", x)
     assert (wide.dtype, wide.lanes) == ("float32", 4)
@@ -25,7 +25,7 @@ def test_a_cast_to_lanes_repeats_a_scalar() -> None:
     assert str(e.const(1).astype("int64x2")) == "broadcast(1, 2)"
 
 
-def test_side_by_side_from_a_place_on() -> None:
+def test_contiguous_vector_loads_and_stores() -> None:
     buffer = te.decl_buffer((4, 8), name="B")
     assert str(buffer.vload((1, 2), "float32x4")) == "B[1, ramp(2, 1, 4)]"
     assert str(buffer.vload((1, 2))) == "B[1, 2]"

@@ -1,4 +1,4 @@
-"""Conversions of narrow dtypes, every code and the edges of the floats, to the bit as in ml_dtypes."""
+"""Conversions of narrow dtypes agree with ml_dtypes bit for bit, for all codes and edge floats."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ TO = ("float32", "float16", "float64", "bfloat16", "int32")
 
 
 def edges() -> np.ndarray:
-    """Every float32 of 16 significant bits, those next to it, and next to the ties between two of them."""
+    """Every float32 of 16 significant bits, its neighbours, and the neighbours of the ties between two."""
     high = np.arange(2**16, dtype=np.uint32) << 16
     bits = [high | low for low in (0, 1, 0x7FFF, 0x8000, 0x8001, 0xFFFF)]
     return np.concatenate([*bits, np.arange(0, 2**24, 4097, dtype=np.uint32)]).view(np.float32)
@@ -30,7 +30,7 @@ def codes(dtype: str) -> np.ndarray:
 
 
 def converted(x: np.ndarray, to: tuple[str, ...], target: str) -> list[np.ndarray]:
-    """``x`` cast to each of ``to`` by a kernel with vectors of 16 and a tail."""
+    """``x`` cast to each of ``to`` by a kernel with vectors of 16 lanes and a tail."""
     n = te.var("n")
     given = te.placeholder((n,), dtypes.check(x.dtype), "x")
     made = [te.compute((n,), lambda i, d=d: given[i].astype(d), name=d) for d in to]
@@ -44,7 +44,7 @@ def converted(x: np.ndarray, to: tuple[str, ...], target: str) -> list[np.ndarra
 
 
 def assert_same_bits(got: np.ndarray, expected: np.ndarray) -> None:
-    """Equal bit for bit, but for the payload of a NaN wider than a byte."""
+    """Assert equality bit for bit, except for the payload of a NaN wider than a byte."""
     assert got.dtype == expected.dtype
     plain = np.zeros(got.shape, bool)
     if got.dtype.itemsize > 1 and dtypes.is_float(dtypes.check(got.dtype)):
@@ -58,7 +58,7 @@ def assert_same_bits(got: np.ndarray, expected: np.ndarray) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("target", ["native", "c"])
 @pytest.mark.parametrize("dtype", dtypes.NARROW)
-def test_floats_are_rounded_as_by_ml_dtypes(dtype: str, target: str) -> None:
+def test_floats_are_rounded_like_ml_dtypes(dtype: str, target: str) -> None:
     x = edges()
 
     (made,) = converted(x, (dtype,), target)
@@ -70,7 +70,7 @@ def test_floats_are_rounded_as_by_ml_dtypes(dtype: str, target: str) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("target", ["native", "c"])
 @pytest.mark.parametrize("dtype", dtypes.NARROW)
-def test_every_code_means_what_it_means_to_ml_dtypes(dtype: str, target: str) -> None:
+def test_every_code_has_the_value_of_ml_dtypes(dtype: str, target: str) -> None:
     x = codes(dtype)
 
     made = converted(x, TO, target)
@@ -83,7 +83,7 @@ def test_every_code_means_what_it_means_to_ml_dtypes(dtype: str, target: str) ->
 
 @pytest.mark.slow
 @pytest.mark.parametrize("dtype", [d for d in dtypes.NARROW if d != dtypes.POWER_OF_TWO])
-def test_other_dtypes_are_converted_as_by_ml_dtypes(dtype: str) -> None:
+def test_other_dtypes_are_converted_like_ml_dtypes(dtype: str) -> None:
     floats = edges()
     with np.errstate(all="ignore"):
         sources = [
@@ -100,7 +100,7 @@ def test_other_dtypes_are_converted_as_by_ml_dtypes(dtype: str) -> None:
 
 
 @pytest.mark.parametrize("dtype", dtypes.NARROW)
-def test_the_interpreter_converts_alike(dtype: str) -> None:
+def test_the_interpreter_converts_like_ml_dtypes(dtype: str) -> None:
     x = np.concatenate([edges()[::1013], np.array([np.nan, np.inf, -np.inf, -0.0], np.float32)])
     given = te.placeholder(x.shape, "float32", "x")
     made = te.compute(x.shape, lambda i: given[i].astype(dtype), name="made")
@@ -116,7 +116,7 @@ def test_the_interpreter_converts_alike(dtype: str) -> None:
     assert_same_bits(results[1], expected.astype(np.float32))
 
 
-def test_one_narrow_dtype_becomes_another() -> None:
+def test_narrow_dtypes_are_converted_to_each_other() -> None:
     for x in (codes("float8_e4m3fn"), codes("int4")):
         wanted = ("float8_e5m2", "float4_e2m1fn", "float8_e8m0fnu", "int4", "uint2")
         for name, made in zip(wanted, converted(x, wanted, "native"), strict=True):

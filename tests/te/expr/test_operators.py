@@ -1,4 +1,4 @@
-"""What stands for a value has all of Python's operators: expressions, axes, and tensors only to complain."""
+"""Python's operators on expressions and axes; on tensors they raise an error."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ A = te.placeholder((3, 4), name="A")
 
 
 @pytest.mark.parametrize("apply", BINARY, ids=lambda one: one.__name__)
-def test_an_axis_stands_for_its_variable(apply: Callable[[Any, Any], Any]) -> None:
+def test_an_axis_in_arithmetic_is_its_variable(apply: Callable[[Any, Any], Any]) -> None:
     n = te.var("n")
     for left, right in ((axis, 3), (axis, n), (n, axis), (axis, axis)):
         plain = [axis.var if one is axis else one for one in (left, right)]
@@ -30,11 +30,11 @@ def test_an_axis_stands_for_its_variable(apply: Callable[[Any, Any], Any]) -> No
 
 
 @pytest.mark.parametrize("apply", UNARY, ids=lambda one: one.__name__)
-def test_an_axis_is_negated_and_inverted_as_its_variable(apply: Callable[[Any], Any]) -> None:
+def test_an_axis_is_negated_and_inverted_like_its_variable(apply: Callable[[Any], Any]) -> None:
     assert alike(apply(axis), apply(axis.var))
 
 
-def test_axes_are_found_by_identity() -> None:
+def test_axes_are_compared_by_identity_in_containers() -> None:
     other = te.reduce_axis((0, 8), "k")
     assert axis in [other, axis]
     assert other not in [axis]
@@ -42,12 +42,12 @@ def test_axes_are_found_by_identity() -> None:
 
 
 @pytest.mark.parametrize("apply", [*BINARY, operator.truediv], ids=lambda one: one.__name__)
-def test_a_tensor_with_too_few_indices_has_no_value(apply: Callable[[Any, Any], Any]) -> None:
+def test_a_tensor_with_too_few_indices_is_refused_in_arithmetic(apply: Callable[[Any, Any], Any]) -> None:
     for left, right in ((A[0], 1), (A[0], A[1, 2]), (axis, A[0])):
         with pytest.raises(TensorExpressionError, match="tensor 'A' has 2 axes, indexed with 1"):
             apply(left, right)
 
 
-def test_each_operator_has_a_maker() -> None:
+def test_each_operator_has_a_constructor() -> None:
     symbols = "+ - * / // % < <= == != & | ^ << >> negative not cast"
     assert set(CONSTRUCTORS) == set(symbols.split())

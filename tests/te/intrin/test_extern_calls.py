@@ -42,7 +42,7 @@ def test_a_python_function_is_called_by_name() -> None:
         np.testing.assert_allclose(result, x * 2.5, rtol=1e-6)
 
 
-def test_an_exception_in_a_python_function_is_an_error_of_the_compiled_one(capsys: Any) -> None:
+def test_an_exception_in_a_python_function_fails_the_compiled_one(capsys: Any) -> None:
     @te.register_func("tests.fails")
     def fails(x: np.ndarray) -> None:
         raise ValueError("never on Sundays")
@@ -66,7 +66,7 @@ def test_a_function_may_be_registered_after_the_code_that_calls_it_is_built() ->
     np.testing.assert_array_equal(function(np.arange(3, dtype="f4")), [1, 2, 3])
 
 
-def test_a_function_is_given_texts_too() -> None:
+def test_a_python_function_receives_string_arguments() -> None:
     seen: list[tuple[Any, ...]] = []
     te.register_func("tests.texts", lambda *given: seen.append((given[0], *given[2:])))
     A = te.placeholder((1,), name="A")
@@ -76,7 +76,7 @@ def test_a_function_is_given_texts_too() -> None:
     assert seen == [(texts[0], 3, texts[1])] * 3
 
 
-def test_a_function_that_is_not_registered_is_an_error(capsys: pytest.CaptureFixture[str]) -> None:
+def test_calling_an_unregistered_function_is_an_error(capsys: pytest.CaptureFixture[str]) -> None:
     A = te.placeholder((3,), name="A")
     B = te.extern((3,), [A], lambda i, o: te.call_packed("tests.nowhere", i[0]), name="B")
     s = te.create_schedule(B.op)
@@ -106,7 +106,7 @@ def test_a_c_function_is_called_lane_by_lane() -> None:
         np.testing.assert_allclose(result, np.cbrt(x * 2), rtol=1e-6)
 
 
-def test_a_c_function_that_is_not_in_this_process_may_be_linked_later() -> None:
+def test_a_c_function_missing_in_this_process_may_be_linked_later() -> None:
     A = te.placeholder((3,), name="A")
     B = te.compute((3,), lambda i: te.call_pure_extern("float32", "nowhere_at_all", A[i]), name="B")
     for target in ("native", "c"):
@@ -134,7 +134,7 @@ def test_a_c_function_takes_addresses() -> None:
     np.testing.assert_array_equal(tvmlite.build(te.create_schedule(B.op), [A, B])(x), x[1:])
 
 
-def test_an_llvm_intrinsic_of_vectors(capsys: Any) -> None:
+def test_an_llvm_intrinsic_on_vectors(capsys: Any) -> None:
     te.register_reference("llvm.maxnum.v8f32", np.fmax)
     A = te.placeholder((16,), name="A")
 
@@ -159,7 +159,7 @@ def test_an_llvm_intrinsic_of_vectors(capsys: Any) -> None:
         tvmlite.build(s, [A, B], target="c", name="calls")
 
 
-def test_bits_are_read_with_other_lanes(run: Callable[..., Any]) -> None:
+def test_reinterpret_changes_the_number_of_lanes(run: Callable[..., Any]) -> None:
     A = te.placeholder((8,), "uint8", name="A")
 
     def emit(ins: Any, outs: Any) -> Any:
@@ -198,7 +198,7 @@ def test_a_traced_value_is_reported_and_may_be_changed(dtype: str, capsys: Any) 
     assert capsys.readouterr().err.count("ValueError: three") == 3
 
 
-def test_values_are_printed_unless_another_function_is_told(capfd: Any) -> None:
+def test_traced_values_are_printed_by_default(capfd: Any) -> None:
     A = te.placeholder((2,), name="A")
     B = te.compute((2,), lambda i: te.trace([i, A[i]]), name="B")
 
@@ -208,14 +208,14 @@ def test_values_are_printed_unless_another_function_is_told(capfd: Any) -> None:
         te.trace([])
 
 
-def test_the_interpreter_says_what_it_does_not_know(run: Callable[..., Any]) -> None:
+def test_the_interpreter_names_functions_it_does_not_know(run: Callable[..., Any]) -> None:
     A = te.placeholder((3,), name="A")
     B = te.compute((3,), lambda i: te.call_extern("float32", "cbrtf", A[i]), name="B")
     with pytest.raises(UnsupportedError, match="does not know what 'cbrtf' computes"):
         run(te.create_schedule(B.op), [A, B], [np.zeros(3, "f4")], [(3,)])
 
 
-def test_calls_that_make_no_sense_are_refused() -> None:
+def test_invalid_calls_are_refused() -> None:
     x = te.var("x", "float32")
     with pytest.raises(TensorExpressionError, match=r"'vpdpbusd' is no LLVM intrinsic"):
         te.call_llvm_intrin("int32", "vpdpbusd", x)

@@ -1,4 +1,4 @@
-"""Extern stages: loop nests by hand, their place in a schedule, their errors."""
+"""Extern stages: hand-written loop nests, their position in a schedule, their errors."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def running_sum(ins, outs):
     return ib.get()
 
 
-def test_an_extern_stands_between_computes(loops, run) -> None:
+def test_an_extern_stage_may_be_between_compute_stages(loops, run) -> None:
     n = te.var("n")
     A = te.placeholder((n,), name="A")
     B = te.compute((n,), lambda i: A[i] * 2.0, name="B")
@@ -60,7 +60,7 @@ def test_an_extern_stands_between_computes(loops, run) -> None:
     np.testing.assert_array_equal(run(s, [A, C], [a], [(7,)])[0], want)
 
 
-def test_a_sort_in_a_while_loop(run) -> None:
+def test_insertion_sort_with_a_while_loop(run) -> None:
     def insertion_sort(ins, outs):
         ib = te.ir_builder.create()
         source, target = ib.buffer_ptr(ins[0]), ib.buffer_ptr(outs[0])
@@ -85,7 +85,7 @@ def test_a_sort_in_a_while_loop(run) -> None:
     np.testing.assert_array_equal(got, np.sort(a, axis=1))
 
 
-def test_several_outputs_of_their_own_dtypes_and_a_flat_index(run) -> None:
+def test_several_outputs_with_own_dtypes_and_a_flat_index(run) -> None:
     def split(ins, outs):
         ib = te.ir_builder.create()
         source, whole, rest = ib.buffer_ptr(ins[0]), ib.buffer_ptr(outs[0]), ib.buffer_ptr(outs[1])
@@ -104,7 +104,7 @@ def test_several_outputs_of_their_own_dtypes_and_a_flat_index(run) -> None:
     np.testing.assert_array_equal(got[1], a % 1)
 
 
-def test_a_name_for_an_int_keeps_its_dtype(loops, run) -> None:
+def test_a_let_of_an_int_keeps_its_dtype(loops, run) -> None:
     def count(ins, outs):
         ib = te.ir_builder.create()
         source, target = ib.buffer_ptr(ins[0]), ib.buffer_ptr(outs[0])
@@ -125,7 +125,7 @@ def test_a_name_for_an_int_keeps_its_dtype(loops, run) -> None:
     np.testing.assert_array_equal(run(s, [A, S], [a], [(4,)])[0], np.bincount(a.ravel() % 4, minlength=4))
 
 
-def test_an_extern_may_stand_in_a_loop_of_its_reader(run) -> None:
+def test_an_extern_stage_may_be_computed_in_a_loop_of_its_consumer(run) -> None:
     A = te.placeholder((4,), name="A")
     S = te.extern((4,), [A], running_sum, name="S")
     C = te.compute((2, 4), lambda i, j: S[j] + i, name="C")
@@ -137,7 +137,7 @@ def test_an_extern_may_stand_in_a_loop_of_its_reader(run) -> None:
     np.testing.assert_array_equal(run(s, [A, C], [a], [(2, 4)])[0], want)
 
 
-def test_what_an_extern_reads_cannot_be_inlined() -> None:
+def test_stages_read_by_an_extern_stage_cannot_be_inlined() -> None:
     A = te.placeholder((4,), name="A")
     B = te.compute((4,), lambda i: A[i] * 2.0, name="B")
     S = te.extern((4,), [B], running_sum, name="S")
@@ -171,7 +171,7 @@ def test_what_an_extern_reads_cannot_be_inlined() -> None:
         (lambda ib, a, o: None, "extern 'S': the function gave None, expected a statement"),
     ],
 )
-def test_faults_in_the_nest_are_named(body, message) -> None:
+def test_errors_in_a_loop_nest_are_named_with_their_line(body, message) -> None:
     def fcompute(ins, outs):
         ib = te.ir_builder.create()
         body(ib, ib.buffer_ptr(ins[0]), ib.buffer_ptr(outs[0]))
@@ -181,7 +181,7 @@ def test_faults_in_the_nest_are_named(body, message) -> None:
         te.extern((4,), [A], fcompute, name="S")
 
 
-def test_the_dtype_must_be_known() -> None:
+def test_an_ambiguous_dtype_must_be_given() -> None:
     A, B = te.placeholder((4,), name="A"), te.placeholder((4,), "int32", name="B")
 
     with pytest.raises(

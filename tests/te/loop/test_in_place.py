@@ -1,4 +1,4 @@
-"""A function whose output lies where one of its inputs did."""
+"""Functions whose output shares the memory of one of their inputs."""
 
 from collections.abc import Callable
 
@@ -38,7 +38,7 @@ def test_input_and_output_become_one_buffer() -> None:
 
 
 @pytest.mark.parametrize("position", [0, 1])
-def test_an_input_that_is_read_elsewhere_does_not_give_its_place(position: int) -> None:
+def test_an_input_read_at_other_indices_cannot_be_overwritten(position: int) -> None:
     def formula(a: te.Tensor, b: te.Tensor) -> te.Tensor:
         return te.compute((9, 9), lambda i, j: a[i, 8 - j] + b[j, i], name="C")
 
@@ -46,7 +46,7 @@ def test_an_input_that_is_read_elsewhere_does_not_give_its_place(position: int) 
         in_place(lowered(formula), position)
 
 
-def test_a_sum_in_the_output_keeps_its_operand() -> None:
+def test_an_input_of_a_reduction_in_the_output_cannot_be_overwritten() -> None:
     def formula(a: te.Tensor, b: te.Tensor) -> te.Tensor:
         k = te.reduce_axis((0, 9), "k")
         return te.compute((9, 9), lambda i, j: te.sum(a[i, j] * b[k, j], k), name="C")

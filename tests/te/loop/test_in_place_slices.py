@@ -1,4 +1,4 @@
-"""Outputs that take the place of an input slice by slice."""
+"""Outputs that overwrite an input slice by slice."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def function(body: ir.Stmt) -> ir.Function:
     return ir.Function("f", (A, C), (C,), (), body)
 
 
-def test_rows_that_are_copied_first() -> None:
+def test_rows_that_are_copied_first_can_be_overwritten() -> None:
     before = function(over(i, ROWS, ir.Allocate(T, ir.Seq((copied(i), stored(i, turned))))))
     x = np.arange(ROWS * COLUMNS, dtype="float32").reshape(ROWS, COLUMNS)
     expected, got = np.zeros_like(x), x.copy()
@@ -90,6 +90,6 @@ def test_rows_that_are_copied_first() -> None:
         ),
     ],
 )
-def test_what_would_be_read_too_late_is_refused(body: ir.Stmt) -> None:
+def test_reading_an_element_after_it_was_overwritten_is_refused(body: ir.Stmt) -> None:
     with pytest.raises(TensorExpressionError, match="cannot overwrite A"):
         in_place(function(body), 0)

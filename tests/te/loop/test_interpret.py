@@ -1,4 +1,4 @@
-"""The oracle against plain numpy, and what it refuses."""
+"""The interpreter against plain numpy, and the errors it detects."""
 
 import numpy as np
 import pytest
@@ -43,7 +43,7 @@ def matmul(flat: bool) -> ir.Function:
 
 
 @pytest.mark.parametrize("flat", [False, True])
-def test_both_forms_run_with_sizes_read_off_the_shapes(flat: bool) -> None:
+def test_flat_and_multidimensional_forms_run_with_sizes_taken_from_shapes(flat: bool) -> None:
     random = np.random.default_rng(0)
     a = random.random((3, 5), np.float32)
     b = random.random((5, 4), np.float32)
@@ -76,7 +76,7 @@ def test_vectors_masks_and_selects() -> None:
     assert c0.tolist() == [0, 9, 4, 3, 4, 5, 0, 0]
 
 
-def test_if_then_else_evaluates_one_side() -> None:
+def test_if_then_else_evaluates_one_branch() -> None:
     a, c = param("A", 4), param("C", 6)
     padded = e.Call("if_then_else", (X < 4, ir.Load(a, (X,)), e.const(-1.0)), "float32")
     out = np.zeros(6, np.float32)
@@ -102,7 +102,7 @@ def test_if_then_else_evaluates_one_side() -> None:
         (lambda a, c: ir.Assert(e.const(False), "n is odd"), "n is odd"),
     ],
 )
-def test_what_must_not_be_is_an_error(store: object, message: str) -> None:
+def test_invalid_stores_are_errors(store: object, message: str) -> None:
     a, c = param("A", 2, 3), param("C", 4)
     function = ir.Function("f", (a, c), (c,), (), store(a, c))  # type: ignore[operator]
 
@@ -119,7 +119,7 @@ def test_arguments_must_fit() -> None:
         interpret(function, [np.zeros((2, 3), np.float32), np.zeros((2, 4), np.float32), np.zeros((2, 4))])
 
 
-def test_threads_have_their_own_part_of_the_workspace() -> None:
+def test_each_thread_has_its_own_part_of_the_workspace() -> None:
     c = param("C", 7, dtype="int32")
     v = ir.Buffer("V", "int32", (index(1),), "view")
     body = ir.sequence(
@@ -178,7 +178,7 @@ def test_whiles_lets_and_scalars() -> None:
     assert out.tolist() == [31, 0]
 
 
-def test_fresh_memory_is_poisoned_and_long_sums_are_no_trouble() -> None:
+def test_fresh_memory_is_poisoned_and_long_sums_are_evaluated() -> None:
     c = param("C", 2)
     t = ir.Buffer("T", "float32", (index(1),))
     total: e.Expr = ir.Load(c, (index(1),))

@@ -1,3 +1,5 @@
+"""Index arithmetic with a check for overflow: equal values without overflow, and a mark with it."""
+
 import numpy as np
 import pytest
 
@@ -19,7 +21,7 @@ def value_of(expr: e.Expr, n: int, m: int = 1) -> int:
 
 @pytest.mark.parametrize("n", [0, 1, 7, 4096, 2**30])
 @pytest.mark.parametrize("m", [0, 3, 2**20])
-def test_what_fits_is_itself(n, m) -> None:
+def test_an_expression_without_overflow_keeps_its_value(n, m) -> None:
     exprs = [
         (N * M + 5, n * m + 5),
         ((N + 63) // 64 * 64, -(-n // 64) * 64),
@@ -47,9 +49,9 @@ def test_what_fits_is_itself(n, m) -> None:
         (N * M // M, 2**40, 2**40),
     ],
 )
-def test_what_wraps_is_told(expr, n, m) -> None:
+def test_an_overflow_is_reported(expr, n, m) -> None:
     assert value_of(expr, n, m) == OVERFLOW
 
 
-def test_a_size_alone_is_left_alone() -> None:
+def test_a_size_variable_alone_is_unchanged() -> None:
     assert or_overflow(N) is N

@@ -1,4 +1,4 @@
-"""Golden texts of loop IR."""
+"""Expected texts of loop IR."""
 
 from tvmlite.te import expr as e
 from tvmlite.te.loop import ir
@@ -10,7 +10,7 @@ def index(value: int) -> e.Const:
     return e.const(value, "int64")
 
 
-def test_parentheses_are_minimal_and_keep_the_tree() -> None:
+def test_parentheses_are_minimal_and_keep_the_structure() -> None:
     x, y, z = (e.Var(n) for n in "xyz")
 
     assert show_expr((x + y) * z - x // (y * z) % 4) == "(x + y) * z - x // (y * z) % 4"
@@ -36,7 +36,7 @@ def test_calls_casts_and_vectors_are_written_as_calls() -> None:
     assert show_expr(e.const(True)) == "True"
 
 
-def test_variables_of_one_name_are_told_apart() -> None:
+def test_variables_of_one_name_are_distinguished() -> None:
     assert show_expr(e.Var("i") + e.Var("i")) == "i + i_1"
 
 
@@ -94,7 +94,7 @@ def main(A: float32[n, 16], C: out float32[n, 16]; n):
     )
 
 
-def test_legal_forms_are_shown_with_predicates_views_and_calls() -> None:
+def test_legal_forms_are_printed_with_predicates_views_and_calls() -> None:
     c = ir.Buffer("C", "float32", (index(100),), "param")
     v = ir.Buffer("V", "float32", (index(16),), "view")
     ramp = e.Ramp(index(0), index(1), 4)
@@ -114,7 +114,7 @@ view V[16] float32 at 128:
     )
 
 
-def test_long_chains_need_no_recursion() -> None:
+def test_long_chains_are_printed_without_recursion() -> None:
     body: ir.Stmt = ir.Seq(())
     total: e.Expr = e.Var("x")
     for k in range(3000):

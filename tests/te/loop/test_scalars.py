@@ -1,4 +1,4 @@
-"""The meaning of scalar operations, against Python's own numbers."""
+"""The semantics of scalar operations, compared with Python's own numbers."""
 
 import math
 
@@ -67,14 +67,14 @@ def test_casts_truncate_and_saturate(dtype: str, source: str) -> None:
     assert scalars.cast(np.dtype(source).type(np.nan), dtype) == 0
 
 
-def test_minima_give_nan() -> None:
+def test_min_and_max_propagate_nan() -> None:
     nan, one = np.float32("nan"), np.float32(1)
 
     assert np.isnan(scalars.BINARY[e.Min](nan, one))
     assert np.isnan(scalars.BINARY[e.Max](one, nan))
 
 
-def test_shifts_by_the_width_or_more() -> None:
+def test_shifts_by_the_width_or_more_are_defined() -> None:
     a = np.array([-8, 8, 8, -8, 1], "int32")
     b = np.array([1, 1, 32, 40, 31], "int32")
 
@@ -82,7 +82,7 @@ def test_shifts_by_the_width_or_more() -> None:
     assert scalars.INTRINSICS["shift_left"](a, b).tolist() == [-16, 16, 0, 0, -(2**31)]
 
 
-def test_bits_are_counted() -> None:
+def test_popcount_and_clz_count_bits() -> None:
     a = np.array([0, 1, -1, 255], "int16")
 
     assert scalars.INTRINSICS["popcount"](a).tolist() == [0, 1, 16, 8]
@@ -90,7 +90,7 @@ def test_bits_are_counted() -> None:
     assert scalars.INTRINSICS["clz"](np.uint8(1)) == 7
 
 
-def test_every_intrinsic_of_the_table_has_a_meaning() -> None:
+def test_every_intrinsic_of_the_table_has_an_implementation() -> None:
     from tvmlite.te.tensor.intrinsics import PREFETCHES, TABLE
 
     special = {"if_then_else", "reinterpret", *PREFETCHES}
@@ -104,7 +104,7 @@ def test_every_intrinsic_of_the_table_has_a_meaning() -> None:
             assert result.dtype == (row.gives or args[0].dtype), name
 
 
-def test_halves_round_at_each_step() -> None:
+def test_float16_and_bfloat16_are_rounded_after_each_step() -> None:
     a, b = np.float16(2048), np.float16(1)
 
     assert scalars.BINARY[e.Add](a, b) == 2048

@@ -1,4 +1,4 @@
-"""Loop IR as plain data: what comes back makes the same code."""
+"""Loop IR as plain data: a decoded function generates the same code."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ TARGET = Target.parse("llvm -mtriple=x86_64-linux-gnu -mcpu=x86-64-v3")
 
 
 def _matmul(size: int) -> ir.Function:
-    """A tiled product whose tiles hang over the end."""
+    """A tiled product whose last tiles are partial."""
     a, b = te.placeholder((size, 20), name="A"), te.placeholder((20, size), name="B")
     k = te.reduce_axis((0, 20), name="k")
     c = te.compute((size, size), lambda i, j: te.sum(a[i, k] * b[k, j], k), name="C")
@@ -35,7 +35,7 @@ def _matmul(size: int) -> ir.Function:
 
 
 def _open() -> ir.Function:
-    """A computation of an extent that is not known."""
+    """A computation with a symbolic extent."""
     n = te.var("n", "int64")
     a = te.placeholder((n,), name="A")
     b = te.compute((n,), lambda i: te.if_then_else(i > 2, a[i] * 1.5, float("inf")), name="B")
@@ -45,7 +45,7 @@ def _open() -> ir.Function:
 
 
 @pytest.mark.parametrize("function", [_matmul(32), _matmul(30), _open()], ids=["whole", "tails", "open"])
-def test_what_comes_back_makes_the_same_code(function: ir.Function) -> None:
+def test_a_decoded_function_generates_the_same_code(function: ir.Function) -> None:
     back = serialize.decode(serialize.encode(function))
 
     assert back is not function
@@ -53,7 +53,7 @@ def test_what_comes_back_makes_the_same_code(function: ir.Function) -> None:
     assert llvm.generate(legalize(back, TARGET), TARGET) == llvm.generate(legalize(function, TARGET), TARGET)
 
 
-def test_what_is_shared_stays_shared() -> None:
+def test_shared_nodes_stay_shared() -> None:
     function = _matmul(32)
     back = serialize.decode(serialize.encode(function))
 
@@ -61,7 +61,7 @@ def test_what_is_shared_stays_shared() -> None:
     assert alike(back, function)
 
 
-def test_it_is_numbers_and_words() -> None:
+def test_the_encoding_is_rows_that_begin_with_a_number() -> None:
     rows = json.loads(serialize.encode(_matmul(30)))
 
     assert all(isinstance(row[0], int) for row in rows)

@@ -1,4 +1,4 @@
-"""Functions and their calling convention, with the function that tells their shapes."""
+"""Functions and their calling convention, and the generated function that computes their shapes."""
 
 import numpy as np
 
@@ -49,7 +49,7 @@ def test_sizes_and_workspace_follow_the_params() -> None:
     assert signature.workspace is None
 
 
-def test_names_are_made_unique() -> None:
+def test_parameter_names_are_made_unique() -> None:
     x = e.Var("A", "int32")
     a = ir.Buffer("A", "float32", (e.Cast("int64", x),), "param")
 

@@ -1,4 +1,4 @@
-"""Each rule of loop IR, broken once."""
+"""Each rule of loop IR, violated once."""
 
 import re
 
@@ -33,7 +33,7 @@ def loop(body: ir.Stmt, var: e.Var = X, kind: str = ir.SERIAL) -> ir.For:
 GOOD = loop(ir.Allocate(T, loop(ir.Store(C, (X * 4 + Y,), ir.Load(A, (X, Y)) + ir.Load(T, (Y,))), Y)))
 
 
-def test_a_good_function_passes() -> None:
+def test_a_valid_function_passes() -> None:
     verify(function_of(GOOD))
 
 
@@ -62,7 +62,7 @@ def test_a_good_function_passes() -> None:
         (ir.Let(X, ONE, ir.Seq(())), "'i' and its value differ in dtype or lanes"),
     ],
 )
-def test_each_fault_is_named(body: ir.Stmt, message: str) -> None:
+def test_each_violation_is_named(body: ir.Stmt, message: str) -> None:
     with pytest.raises(VerifyError, match=re.escape(message)):
         verify(function_of(body))
 
@@ -80,7 +80,7 @@ def test_each_fault_is_named(body: ir.Stmt, message: str) -> None:
         (ir.Assert(e.const(True), "no"), "legal form: message 'no' is not among the function's"),
     ],
 )
-def test_the_legal_form_has_rules_of_its_own(body: ir.Stmt, message: str) -> None:
+def test_the_legal_form_has_additional_rules(body: ir.Stmt, message: str) -> None:
     verify(function_of(body))
     with pytest.raises(VerifyError, match=re.escape(message)):
         verify(function_of(body), legal=True)

@@ -1,4 +1,4 @@
-"""Bound inference: how much of its tensor a stage computes, and of what size its buffer is."""
+"""Bound inference: the region of its tensor that a stage computes, and the size of its buffer."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def allocations(schedule, args) -> dict[str, list]:
 
 
 def producer_and_consumer(index):
-    """``B`` of 256 elements, read by ``C`` at ``index(i)``, at which it is computed, in tiles of 4."""
+    """``B`` of 256 elements, read by ``C`` at ``index(i)`` and computed per tile of 4 of ``C``."""
     A = te.placeholder((256,), name="A")
     B = te.compute((256,), lambda i: A[i] * 2, name="B")
     C = te.compute((16,), lambda i: B[index(i)] + 1, name="C")
@@ -56,7 +56,7 @@ def producer_and_consumer(index):
         (lambda i: i.astype("int64") + 1, 4),
     ],
 )
-def test_a_tile_of_four_needs_just_what_its_indices_meet(index, extent, run) -> None:
+def test_a_tile_of_four_needs_only_the_elements_it_reads(index, extent, run) -> None:
     s, A, B, C = producer_and_consumer(index)
     (size,) = allocations(s, [A, C])["B"]
 
@@ -68,7 +68,7 @@ def test_a_tile_of_four_needs_just_what_its_indices_meet(index, extent, run) -> 
     np.testing.assert_array_equal(run(s, [A, C], [a], [(16,)])[0], expected)
 
 
-def test_a_window_over_a_tile(run) -> None:
+def test_a_tile_needs_the_union_of_its_windows(run) -> None:
     A = te.placeholder((40,), name="A")
     B = te.compute((40,), lambda i: A[i] + 1.0, name="B")
     k = te.reduce_axis((0, 3), name="k")
@@ -83,7 +83,7 @@ def test_a_window_over_a_tile(run) -> None:
     np.testing.assert_array_equal(run(s, [A, C], [a], [(16,)])[0], want)
 
 
-def test_the_union_of_what_all_consumers_read() -> None:
+def test_the_region_is_the_union_of_the_reads_of_all_consumers() -> None:
     A = te.placeholder((40,), name="A")
     B = te.compute((40,), lambda i: A[i] + 1.0, name="B")
     C = te.compute((16,), lambda i: B[i] + B[i + 5], name="C")
@@ -96,7 +96,7 @@ def test_the_union_of_what_all_consumers_read() -> None:
     assert allocations(s, [A, D]) == {"B": [11], "C": [4]}
 
 
-def test_nested_attachment_relaxes_the_loops_between() -> None:
+def test_nested_compute_at_relaxes_the_loops_in_between() -> None:
     A = te.placeholder((64,), name="A")
     B = te.compute((62,), lambda i: A[i] + A[i + 2], name="B")
     C = te.compute((60,), lambda i: B[i] * B[i + 2], name="C")
@@ -112,7 +112,7 @@ def test_nested_attachment_relaxes_the_loops_between() -> None:
     assert allocations(s, [A, D]) == {"B": [3], "C": [5]}
 
 
-def test_a_fused_loop_gives_the_rows_it_meets() -> None:
+def test_a_part_of_a_fused_loop_needs_the_rows_it_touches() -> None:
     A = te.placeholder((8, 12), name="A")
     B = te.compute((8, 12), lambda i, j: A[i, j] + 1.0, name="B")
     C = te.compute((8, 12), lambda i, j: B[i, j] * 2.0, name="C")
@@ -129,7 +129,7 @@ def test_a_fused_loop_gives_the_rows_it_meets() -> None:
     assert rows(1) == [1, 1]
 
 
-def test_a_piece_of_a_fused_loop_meets_a_bounded_number_of_unknown_rows(run) -> None:
+def test_a_part_of_a_fused_loop_touches_a_bounded_number_of_symbolic_rows(run) -> None:
     m, n = te.size_var("m"), te.size_var("n")
     A = te.placeholder((m, n), name="A")
     B = te.compute((m, n), lambda i, j: A[i, j] + 1.0, name="B")
@@ -158,7 +158,7 @@ def test_a_gather_needs_the_whole_tensor(run) -> None:
     np.testing.assert_array_equal(run(s, [A, s_indices, C], [a, places], [(16,)])[0], (a + 1)[places])
 
 
-def test_what_sticks_out_of_a_padded_read_is_guarded(run, loops) -> None:
+def test_reads_outside_a_padded_tensor_are_guarded(run, loops) -> None:
     A = te.placeholder((16,), name="A")
     B = te.compute((16,), lambda i: A[i] * 2.0, name="B")
     C = te.compute((18,), lambda i: te.if_then_else(te.all(i >= 1, i < 17), B[i - 1], 0.0), name="C")
@@ -172,7 +172,7 @@ def test_what_sticks_out_of_a_padded_read_is_guarded(run, loops) -> None:
     np.testing.assert_array_equal(run(s, [A, C], [a], [(18,)])[0], np.pad(a * 2, 1))
 
 
-def test_tiles_are_constant_under_symbolic_extents() -> None:
+def test_tiles_of_symbolic_extents_have_constant_size() -> None:
     h, w = te.size_var("h"), te.size_var("w")
     A = te.placeholder((h + 2, w + 2), name="A")
     k, r = te.reduce_axis((0, 3), name="k"), te.reduce_axis((0, 3), name="r")
@@ -185,7 +185,7 @@ def test_tiles_are_constant_under_symbolic_extents() -> None:
     assert allocations(s, [h, w, A, C]) == {"B": [6, 10]}
 
 
-def test_a_symbolic_root_stage_is_computed_whole() -> None:
+def test_a_symbolic_root_stage_is_computed_entirely() -> None:
     n = te.var("n")
     A = te.placeholder((n,), name="A")
     B = te.compute((n,), lambda i: A[i] + 1.0, name="B")
@@ -203,7 +203,7 @@ def test_a_constant_root_stage_computes_only_what_is_read() -> None:
     assert allocations(te.create_schedule(C.op), [A, C]) == {"B": [15]}
 
 
-def test_a_row_at_a_time_of_symbolic_length(run) -> None:
+def test_a_stage_computed_per_row_of_symbolic_length(run) -> None:
     n, m = te.var("n"), te.var("m")
     A = te.placeholder((n, m), name="A")
     B = te.compute((n, m), lambda i, j: A[i, j] * 2.0, name="B")
@@ -250,7 +250,7 @@ def test_a_fused_symbolic_loop_needs_no_guards(loops, run) -> None:
     np.testing.assert_array_equal(run(s, [A, C], [a], [(2, 4, 3)])[0], (a + 1) * 2)
 
 
-def test_what_holds_in_one_nest_proves_nothing_in_another(run) -> None:
+def test_a_fact_of_one_loop_nest_is_not_used_in_another(run) -> None:
     n = te.var("n")
     A = te.placeholder((n,), name="A")
     B = te.compute((n - 5,), lambda i: A[i] + 1.0, name="B")
@@ -264,7 +264,7 @@ def test_what_holds_in_one_nest_proves_nothing_in_another(run) -> None:
         np.testing.assert_array_equal(run(s, [A, C], [a], [(size,)])[0], want)
 
 
-def test_a_row_of_fused_symbolic_axes_needs_a_tile_of_constant_size() -> None:
+def test_a_tile_of_fused_symbolic_axes_has_constant_size() -> None:
     h, w = te.size_var("h"), te.size_var("w")
     a = te.placeholder((h, w), name="a")
     flat = te.compute((h * w,), lambda p: a[p // w, p % w] * 2.0, name="flat")
@@ -283,7 +283,7 @@ def test_a_row_of_fused_symbolic_axes_needs_a_tile_of_constant_size() -> None:
     np.testing.assert_allclose(y, x * 2 + 1, rtol=1e-6)
 
 
-def test_rows_of_a_product_of_sums_need_a_tile_of_constant_size() -> None:
+def test_a_tile_of_fused_axes_with_sums_as_extents_has_constant_size() -> None:
     h, w, n = te.size_var("h"), te.size_var("w"), te.size_var("n")
     a = te.placeholder((h * (w + 1) * (n + 2),), name="a")
     double = te.compute(a.shape, lambda p: a[p] * 2.0, name="double")
@@ -295,7 +295,7 @@ def test_rows_of_a_product_of_sums_need_a_tile_of_constant_size() -> None:
     assert allocations(schedule, [a, b, h, w, n]) == {"double": [14]}
 
 
-def test_a_tile_is_of_constant_extent_though_the_whole_may_be_shorter(run: Any) -> None:
+def test_a_tile_has_constant_extent_even_if_the_axis_may_be_shorter(run: Any) -> None:
     n = te.size_var("n")
     a = te.placeholder((n,), name="a")
     rows = te.min(n, te.const(5, "int64"))
@@ -314,7 +314,7 @@ def test_a_tile_is_of_constant_extent_though_the_whole_may_be_shorter(run: Any) 
         np.testing.assert_array_equal(run(schedule, [a, b], [x], [shape])[0], x[:5] * 2 + 1)
 
 
-def test_a_cache_that_an_inlined_stage_does_not_need_is_whole(run: Any) -> None:
+def test_a_cache_left_unread_by_inlining_is_lowered(run: Any) -> None:
     at = te.placeholder((4,), "int32", name="at")
     x = te.placeholder((8,), name="x")
     a = te.compute((8, 3), lambda i, j: x[j], name="A")

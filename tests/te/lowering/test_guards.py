@@ -1,4 +1,4 @@
-"""Where extents divide, no guard is left in any loop, as lowered and as legal."""
+"""Where extents divide evenly, no loop has a guard, neither in lowered nor in legal form."""
 
 from __future__ import annotations
 
@@ -217,7 +217,7 @@ SCHEDULES: list[Callable[[], Made]] = [
 
 
 def guards(function: ir.Function) -> list[ir.Stmt]:
-    """Conditions, and stores under masks."""
+    """Conditions, and stores with a predicate."""
     every = statements(function.body)
     return [one for one in every if isinstance(one, ir.If) or getattr(one, "predicate", None) is not None]
 
@@ -230,7 +230,7 @@ def test_no_guard_is_left(made: Callable[[], Made]) -> None:
         assert not guards(function), f"{guards(function)[0]}\nin\n{function}"
 
 
-def test_guards_are_seen() -> None:
+def test_guards_are_detected() -> None:
     s, a, b, c = product(m=63)
     s[c].split(c.op.axis[0], factor=8)
     assert guards(te.lower(s, [a, b, c]))

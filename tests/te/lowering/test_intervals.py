@@ -1,4 +1,4 @@
-"""Intervals hold every value their index takes, and no more where that can be told."""
+"""Intervals hold every value of an index, and are tight where that can be decided."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ n = e.SizeVar("n", "int64")
         (te.const(5), 5, 0),
     ],
 )
-def test_an_index_over_a_tile(index, low, width) -> None:
+def test_the_interval_of_an_index_over_a_tile(index, low, width) -> None:
     analyzer = Analyzer()
     analyzer.bind(z, 0, 10)
     found = evaluate(index, {x: Interval(z * 4, 3), y: Interval(1, 2)}, analyzer)
@@ -48,11 +48,11 @@ def test_an_index_over_a_tile(index, low, width) -> None:
 
 
 @pytest.mark.parametrize("index", [x // n, x % (n - 3), te.power(te.cast("float32", x), 2.0).astype("int64")])
-def test_of_some_nothing_is_known(index) -> None:
+def test_some_indices_have_no_known_interval(index) -> None:
     assert evaluate(index, {x: Interval(0, 7)}, Analyzer()) is None
 
 
-def test_a_union_spans_both() -> None:
+def test_a_union_spans_both_intervals() -> None:
     analyzer = Analyzer()
     assert union(Interval(z + 5, 2), Interval(z, 3), analyzer) is not None
     low, width = union(Interval(z + 5, 2), Interval(z, 3), analyzer) or (0, 0)

@@ -1,4 +1,4 @@
-"""Whole computations, lowered and interpreted, against numpy; and the errors of lowering."""
+"""Complete computations, lowered and interpreted, against numpy; errors of lowering."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def test_conv2d_with_padding_tiled_and_cached(run, pad_at) -> None:
     np.testing.assert_allclose(got, want, rtol=1e-4, atol=1e-5)
 
 
-def test_a_reduction_over_several_axes_with_a_condition_and_an_init(run) -> None:
+def test_a_reduction_over_several_axes_with_condition_and_init(run) -> None:
     A = te.placeholder((3, 4, 5), name="A")
     j, k = te.reduce_axis((0, 4), name="j"), te.reduce_axis((1, 5), name="k")
     B = te.compute(
@@ -132,7 +132,7 @@ def test_argmax_is_a_reduction_of_pairs(loops, run) -> None:
     assert "combined0 = select(A[i.outer * 4 + i.inner, k] <= T_1[" in loops(s, [A, where, most])
 
 
-def test_several_outputs_one_of_which_is_read_by_another(run) -> None:
+def test_an_output_may_be_read_by_another_output(run) -> None:
     A = te.placeholder((6,), name="A")
     B = te.compute((6,), lambda i: A[i] * 2.0, name="B")
     C = te.compute((6,), lambda i: B[i] + 1.0, name="C")
@@ -162,7 +162,7 @@ def test_rank_0_and_empty_shapes(run) -> None:
 
 
 @pytest.mark.parametrize("n", [0, 1, 7, 8])
-def test_one_function_for_all_sizes(run, n) -> None:
+def test_one_lowered_function_works_for_all_sizes(run, n) -> None:
     size = te.var("n")
     A = te.placeholder((size, 3), name="A")
     B = te.compute((size + 1, 3), lambda i, j: te.if_then_else(i < size, A[i, j], 1.0), name="B")
@@ -175,7 +175,7 @@ def test_one_function_for_all_sizes(run, n) -> None:
     np.testing.assert_array_equal(run(s, [A, C], [a], [(3, n + 1)])[0], want)
 
 
-def test_sizes_stand_in_order_of_first_appearance() -> None:
+def test_sizes_are_ordered_by_first_appearance() -> None:
     n, m = te.var("n"), te.var("m")
     batch = dim("batch")
     A, B = te.placeholder((m, batch), name="A"), te.placeholder((batch, n), name="B")
@@ -219,7 +219,7 @@ def test_index_arithmetic_is_int64_and_values_keep_their_dtype(loops) -> None:
     )
 
 
-def test_buffers_of_one_name_are_told_apart() -> None:
+def test_buffers_of_one_name_are_distinguished() -> None:
     A = te.placeholder((4,), name="T")
     B = te.compute((4,), lambda i: A[i] + 1.0, name="T")
     C = te.compute((4,), lambda i: B[i] + 1.0, name="T")
@@ -229,7 +229,7 @@ def test_buffers_of_one_name_are_told_apart() -> None:
     assert "allocate T_2[4] float32:" in str(function)
 
 
-def test_the_users_schedule_is_not_touched_by_lowering(loops) -> None:
+def test_lowering_does_not_change_the_schedule(loops) -> None:
     A = te.placeholder((8,), name="A")
     B = te.compute((8,), lambda i: A[i] * 2.0, name="B")
     C = te.compute((8,), lambda i: B[i] + 1.0, name="C")
@@ -256,14 +256,14 @@ def two_stages():
         (lambda A, B, C: [A, C, 3], "lower: argument 3 is neither a tensor nor a te.var"),
     ],
 )
-def test_arguments_that_do_not_fit(pick, message) -> None:
+def test_invalid_arguments_are_refused(pick, message) -> None:
     s, *tensors = two_stages()
 
     with pytest.raises(TensorExpressionError, match=re.escape(message) + r"\n  at .*test_lower\.py:\d+"):
         te.lower(s, pick(*tensors))
 
 
-def test_an_argument_is_computed_at_the_root() -> None:
+def test_a_tensor_argument_must_be_computed_at_root() -> None:
     s, A, B, C = two_stages()
     s[B].compute_inline()
     with pytest.raises(
@@ -277,7 +277,7 @@ def test_an_argument_is_computed_at_the_root() -> None:
         te.lower(s, [A, B, C])
 
 
-def test_a_size_that_no_extent_tells_is_named() -> None:
+def test_a_size_that_no_argument_determines_is_named() -> None:
     n = te.var("n")
     A = te.placeholder((n * 2,), name="A")
     C = te.compute((n * 2,), lambda i: A[i] + 1.0, name="C")
@@ -300,7 +300,7 @@ def test_a_variable_without_a_value_is_named() -> None:
         te.lower(te.create_schedule(C.op), [A, C])
 
 
-def test_all_values_of_a_reduction_are_outputs() -> None:
+def test_all_values_of_a_reduction_must_be_outputs() -> None:
     A = te.placeholder((4, 7), name="A")
     k = te.reduce_axis((0, 7), name="k")
     both = te.comm_reducer(
@@ -344,7 +344,7 @@ def test_a_combiner_may_depend_on_an_axis(run, primitive) -> None:
 
 
 @pytest.mark.parametrize("primitive", ["split", "reorder", "rfactor", "compute_at"])
-def test_a_reduction_over_part_of_a_row_needs_the_rows_loop(primitive) -> None:
+def test_a_reduction_whose_extent_depends_on_the_row_needs_the_row_loop(primitive) -> None:
     A = te.placeholder((8,), name="A")
     B = te.compute((8,), lambda i: te.sum(A[(k := te.reduce_axis((0, i + 1), name="k"))], axis=k), name="B")
     C = te.compute((4,), lambda i: B[i + 2], name="C")

@@ -1,4 +1,4 @@
-"""Where a reduction starts: before the loops that reduce, once for every element."""
+"""Reductions are initialized before the reducing loops, once for every element."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tvmlite.core.errors import ScheduleError
 
 
 def sums(n: Any, m: Any) -> tuple[te.Schedule, te.Tensor, te.Tensor, Any]:
-    """Row sums of an ``n`` by ``m`` matrix, both axes one loop."""
+    """Row sums of an ``n`` by ``m`` matrix, with both axes fused."""
     A = te.placeholder((n, m), name="A")
     k = te.reduce_axis((0, m), name="k")
     B = te.compute((n,), lambda i: te.sum(A[i, k], axis=k), name="B")
@@ -22,7 +22,7 @@ def sums(n: Any, m: Any) -> tuple[te.Schedule, te.Tensor, te.Tensor, Any]:
     return s, A, B, s[B].fuse(B.op.axis[0], k)
 
 
-def test_a_loop_over_elements_and_terms_is_preceded_by_one_over_the_elements(loops: Any) -> None:
+def test_a_fused_loop_is_preceded_by_an_initialization_loop(loops: Any) -> None:
     s, A, B, _ = sums(4, 3)
     assert loops(s, [A, B]) == textwrap.dedent(
         """\
@@ -37,9 +37,7 @@ def test_a_loop_over_elements_and_terms_is_preceded_by_one_over_the_elements(loo
 @pytest.mark.parametrize("target", ["native", "c"])
 @pytest.mark.parametrize(("rows", "terms"), [(2, 0), (0, 2), (5, 3), (4, 1)])
 @pytest.mark.parametrize("fixed", [True, False])
-def test_sums_of_no_terms_are_zero_where_elements_and_terms_share_a_loop(
-    target: str, rows: int, terms: int, fixed: bool
-) -> None:
+def test_empty_sums_in_a_fused_loop_are_zero(target: str, rows: int, terms: int, fixed: bool) -> None:
     n, m = (rows, terms) if fixed else (te.var("n"), te.var("m"))
     s, A, B, fused = sums(n, m)
     s[B].split(fused, factor=4)
@@ -49,8 +47,8 @@ def test_sums_of_no_terms_are_zero_where_elements_and_terms_share_a_loop(
     np.testing.assert_allclose(out, a.sum(1), rtol=1e-6)
 
 
-def test_a_start_is_guarded_as_its_own_loops_need(run: Any) -> None:
-    """The part of the data axis that is fused with the terms is a tail."""
+def test_an_initialization_loop_has_the_guards_it_needs(run: Any) -> None:
+    """The part of the data axis that is fused with the reduction is a tail."""
     A = te.placeholder((7, 3), name="A")
     k = te.reduce_axis((0, 3), name="k")
     B = te.compute((7,), lambda i: te.sum(A[i, k], axis=k), name="B")
@@ -62,7 +60,7 @@ def test_a_start_is_guarded_as_its_own_loops_need(run: Any) -> None:
     np.testing.assert_array_equal(made, a.sum(1))
 
 
-def test_a_reset_has_no_place_where_a_loop_over_elements_reduces_too() -> None:
+def test_an_intrinsic_reset_in_a_fused_loop_is_refused() -> None:
     def adds(n: int) -> te.TensorIntrin:
         x = te.placeholder((n,), name="x")
         k = te.reduce_axis((0, n), name="k")

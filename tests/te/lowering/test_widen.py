@@ -1,4 +1,4 @@
-"""Index arithmetic becomes int64, values keep their dtype."""
+"""Index arithmetic becomes int64; values keep their dtype."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ B = te.placeholder((8,), "uint8", name="B")
         (te.const(3), "3"),
     ],
 )
-def test_an_index(given, shown) -> None:
+def test_indices_become_int64(given, shown) -> None:
     made = Widening().index(given)
 
     assert str(made) == shown
@@ -49,7 +49,7 @@ def test_an_index(given, shown) -> None:
         (te.var("x", "float32") * 2.0, "x * 2.0"),
     ],
 )
-def test_a_value(given, shown) -> None:
+def test_values_keep_their_dtype(given, shown) -> None:
     made = Widening().value(given)
 
     assert str(made) == shown
@@ -66,7 +66,7 @@ def test_each_variable_has_one_counterpart() -> None:
     assert widening.extent(7) == 7
 
 
-def test_the_name_of_a_value_is_kept() -> None:
+def test_a_variable_used_as_a_value_keeps_its_identity() -> None:
     widening = Widening()
     widening.keep(i)
 

@@ -1,4 +1,4 @@
-"""Schedules as a whole: stages, caches, rfactor, normalisation, printing."""
+"""Schedules as a whole: stages, caches, rfactor, normalization, printing."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def row_sums(n=4, m=30):
     return te.create_schedule(B.op), A, B, k
 
 
-def test_stages_stand_producers_first_each_once() -> None:
+def test_each_stage_appears_once_after_its_producers() -> None:
     A = te.placeholder((4,), name="A")
     B = te.compute((4,), lambda i: A[i] + 1.0, name="B")
     C = te.compute((4,), lambda i: B[i] * A[i], name="C")
@@ -43,7 +43,7 @@ def test_stages_stand_producers_first_each_once() -> None:
     assert s[B] is s[B.op]
 
 
-def test_a_placeholder_is_no_output() -> None:
+def test_a_placeholder_cannot_be_an_output() -> None:
     A = te.placeholder((4,), name="A")
 
     with pytest.raises(ScheduleError, match=r"create_schedule: A is a placeholder.*\n  at .*test_schedule"):
@@ -83,7 +83,7 @@ def test_printing_shows_stages_and_loops() -> None:
     )
 
 
-def test_cache_write_in_a_tile_is_an_accumulator_of_constant_size(loops, run) -> None:
+def test_cache_write_in_a_tile_gives_an_accumulator_of_constant_size(loops, run) -> None:
     s, A, B, C, k = matmul(8, 32, 6)
     acc = s.cache_write(C, "local")
     *_, j = s[C].tile(*C.op.axis, 4, 16)
@@ -116,7 +116,7 @@ def test_cache_write_in_a_tile_is_an_accumulator_of_constant_size(loops, run) ->
     np.testing.assert_allclose(run(s, [A, B, C], [a, b], [(8, 32)])[0], a @ b, rtol=1e-5, atol=1e-5)
 
 
-def test_an_accumulator_tile_is_constant_under_symbolic_extents(loops) -> None:
+def test_an_accumulator_tile_of_symbolic_extents_has_constant_size(loops) -> None:
     n, m = te.var("n"), te.var("m")
     s, A, B, C, _ = matmul(n, m, 6)
     acc = s.cache_write(C, "local")
@@ -139,7 +139,7 @@ def test_cache_write_of_several_outputs(run) -> None:
     np.testing.assert_array_equal(two, a + 1)
 
 
-def test_cache_read_copies_what_its_readers_need(loops, run) -> None:
+def test_cache_read_copies_only_what_its_readers_need(loops, run) -> None:
     A = te.placeholder((18,), name="A")
     C = te.compute((16,), lambda i: A[i] + A[i + 2], name="C")
     s = te.create_schedule(C.op)
@@ -161,7 +161,7 @@ def test_cache_read_copies_what_its_readers_need(loops, run) -> None:
     np.testing.assert_array_equal(run(s, [A, C], [a], [(16,)])[0], a[:16] + a[2:])
 
 
-def test_only_the_readers_named_read_the_copy(loops) -> None:
+def test_only_the_given_readers_read_the_copy(loops) -> None:
     A = te.placeholder((4,), name="A")
     B = te.compute((4,), lambda i: A[i] + 1.0, name="B")
     C = te.compute((4,), lambda i: A[i] * B[i], name="C")
@@ -173,7 +173,7 @@ def test_only_the_readers_named_read_the_copy(loops) -> None:
     assert "C[i_1] = A[i_1] * B[i_1]" in shown
 
 
-def test_caching_after_caching_follows_the_rewritten_stages(run) -> None:
+def test_repeated_caching_uses_the_rewritten_stages(run) -> None:
     A = te.placeholder((8,), name="A")
     B = te.compute((8,), lambda i: A[i] * 2.0, name="B")
     C = te.compute((8,), lambda i: B[i] + 1.0, name="C")
@@ -190,7 +190,7 @@ def test_caching_after_caching_follows_the_rewritten_stages(run) -> None:
     np.testing.assert_array_equal(run(s, [A, C], [a], [(8,)])[0], a * 2 + 1)
 
 
-def test_rfactor(loops, run) -> None:
+def test_rfactor_computes_partial_sums(loops, run) -> None:
     s, A, B, k = row_sums(4, 30)
     _, inner = s[B].split(k, factor=8)
     partial = s.rfactor(B, inner)
@@ -228,7 +228,7 @@ def test_rfactor_of_the_outer_loop_of_a_fused_reduction(run, place) -> None:
     np.testing.assert_array_equal(run(s, [A, B], [a], [(3,)])[0], a.max((1, 2)))
 
 
-def test_rfactor_of_the_only_loop_leaves_nothing_to_reduce_first(run) -> None:
+def test_rfactor_of_the_only_loop_leaves_no_partial_reduction(run) -> None:
     s, A, B, k = row_sums(2, 5)
     partial = s.rfactor(B, k)
     a = np.random.default_rng(0).standard_normal((2, 5)).astype("float32")
@@ -237,7 +237,7 @@ def test_rfactor_of_the_only_loop_leaves_nothing_to_reduce_first(run) -> None:
     np.testing.assert_allclose(run(s, [A, B], [a], [(2,)])[0], a.sum(1), rtol=1e-5)
 
 
-def test_normalize_leaves_the_schedule_as_it_was() -> None:
+def test_normalize_does_not_change_the_schedule() -> None:
     A = te.placeholder((4,), name="A")
     B = te.compute((4,), lambda i: A[i] + 1.0, name="B")
     C = te.compute((4,), lambda i: B[i] * 2.0, name="C")
@@ -299,7 +299,7 @@ def test_outputs_of_one_operation_are_cached_together() -> None:
         s.cache_write(low, "local")
 
 
-def test_an_attach_point_that_is_gone_is_named_with_its_line() -> None:
+def test_an_attach_point_that_no_longer_exists_is_named_with_its_line() -> None:
     A = te.placeholder((6, 8), name="A")
     k = te.reduce_axis((0, 8), name="k")
     X = te.compute((6, 8), lambda i, j: A[i, j] * 2.0, name="X")

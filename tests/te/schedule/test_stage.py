@@ -1,4 +1,4 @@
-"""Each primitive of one stage: its loops before and after, and the errors of its illegal uses."""
+"""Each primitive of one stage: loops before and after, and the errors of illegal uses."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def test_split_by_a_factor_that_divides(loops) -> None:
     )
 
 
-def test_split_by_a_factor_that_leaves_a_tail_guards_it(loops) -> None:
+def test_split_by_a_factor_that_leaves_a_tail_adds_a_guard(loops) -> None:
     s, A, C = one_loop(18)
     s[C].split(C.op.axis[0], factor=4)
 
@@ -211,7 +211,7 @@ def test_compute_at(loops) -> None:
     )
 
 
-def test_compute_root_takes_compute_at_back(loops) -> None:
+def test_compute_root_undoes_compute_at(loops) -> None:
     s, A, B, C = chain(16)
     before = loops(s, [A, C])
     s[B].compute_at(s[C], C.op.axis[0])
@@ -255,7 +255,7 @@ def test_an_attach_point_that_is_split_later_moves_to_the_inner_loop(loops) -> N
     )
 
 
-def test_init_stands_just_outside_the_first_reduce_loop(loops) -> None:
+def test_the_init_is_just_outside_the_outermost_reduce_loop(loops) -> None:
     s, A, B = row_sums()
     (k,) = B.op.reduce_axis
     ko, ki = s[B].split(k, factor=4)
@@ -317,7 +317,7 @@ def test_illegal_use_names_primitive_axis_and_line(act, message) -> None:
 
 
 @pytest.mark.parametrize("primitive", ["vectorize", "parallel"])
-def test_a_reduce_axis_is_not_for_vectors_or_threads(primitive) -> None:
+def test_a_reduce_axis_cannot_be_vectorized_or_parallelized(primitive) -> None:
     s, _, B = row_sums()
 
     with pytest.raises(ScheduleError) as error:

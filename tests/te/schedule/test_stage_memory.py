@@ -1,4 +1,4 @@
-"""Each primitive that arranges memory: loops before and after, the meaning kept, the errors of its misuse."""
+"""Each primitive that arranges memory: loops before and after, unchanged results, and errors."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def chain(n: Any = 6, m: int = 40) -> Any:
 
 
 def holds(s: Any, args: Any, run: Callable[..., Any], rows: int = 6, columns: int = 40) -> None:
-    """The interpreter and both code generators give ``2 * A + 1``."""
+    """Check that the interpreter and both code generators give ``2 * A + 1``."""
     a = np.random.rand(rows, columns).astype("f4")
     results = run(s, args, [a], [(rows, columns)])
     results += [tvmlite.build(s, args, target=t, name="chained")(a) for t in ("native", "c")]
@@ -34,7 +34,7 @@ def holds(s: Any, args: Any, run: Callable[..., Any], rows: int = 6, columns: in
         np.testing.assert_allclose(result, a * 2 + 1, rtol=1e-6)
 
 
-def test_prefetch_asks_for_what_a_later_turn_reads(loops: Any, run: Any) -> None:
+def test_prefetch_loads_what_a_later_iteration_reads(loops: Any, run: Any) -> None:
     s, A, B, C = chain()
     s[B].compute_inline()
     s[C].prefetch(A, C.op.axis[0], 2)
@@ -51,7 +51,7 @@ def test_prefetch_asks_for_what_a_later_turn_reads(loops: Any, run: Any) -> None
     holds(s, [A, C], run)
 
 
-def test_prefetch_in_the_innermost_loop_is_of_one_line(loops: Any) -> None:
+def test_prefetch_in_the_innermost_loop_is_one_cache_line(loops: Any) -> None:
     s, A, B, C = chain()
     outer, _ = s[B].split(B.op.axis[1], factor=16)
     s[B].prefetch(A, outer, 1)
@@ -61,7 +61,7 @@ def test_prefetch_in_the_innermost_loop_is_of_one_line(loops: Any) -> None:
 
 
 def panels() -> Any:
-    """A product of 4 rows, two at a time, with two panels of columns, each read by both pairs of rows."""
+    """A product of 4 rows, in pairs, with two column panels, each read by both pairs of rows."""
     A, W = te.placeholder((4, 8), name="A"), te.placeholder((2, 8, 16), name="W")
     k = te.reduce_axis((0, 8), name="k")
     C = te.compute((4, 2, 16), lambda i, o, c: te.sum(A[i, k] * W[o, k, c], axis=k), name="C")
@@ -76,8 +76,8 @@ def panels() -> Any:
     return s, (A, W, C, D), (o, pair, outer)
 
 
-def test_prefetch_of_short_rows_asks_for_each_line_once(loops: Any) -> None:
-    """16 rows of four bytes are one line."""
+def test_prefetch_of_short_rows_touches_each_line_once(loops: Any) -> None:
+    """16 rows of four bytes are one cache line."""
     W = te.placeholder((8, 5, 32, 4), "int8", name="W")
     o, i = te.reduce_axis((0, 5), "k"), te.reduce_axis((0, 4), "p")
     C = te.compute((8, 32), lambda n, m: te.sum(W[n, o, m, i].astype("int32"), [o, i]), name="C")
@@ -89,7 +89,7 @@ def test_prefetch_of_short_rows_asks_for_each_line_once(loops: Any) -> None:
     assert "prefetch(W[n, k + 1, W.line2 * 16, 0])" in loops(s, [W, C])
 
 
-def test_prefetch_is_shared_among_loops_within(loops: Any, run: Any) -> None:
+def test_prefetch_can_be_distributed_over_inner_loops(loops: Any, run: Any) -> None:
     s, (A, W, C, D), (panel, pair, outer) = panels()
     s[C].prefetch(W, panel, share=[pair, outer])
 
@@ -120,7 +120,7 @@ def test_prefetch_is_shared_among_loops_within(loops: Any, run: Any) -> None:
         np.testing.assert_allclose(result, np.einsum("ik,okl->iol", a, w) + 1, rtol=1e-5)
 
 
-def test_what_is_shared_goes_to_the_second_cache() -> None:
+def test_a_distributed_prefetch_goes_to_the_second_level_cache() -> None:
     s, (A, W, C, D), (panel, pair, outer) = panels()
     s[C].prefetch(W, panel, share=[pair, outer])
     code = tvmlite.build(s, [A, W, D], target="llvm -mcpu=znver4", name="panels").source("llvm")
@@ -128,7 +128,7 @@ def test_what_is_shared_goes_to_the_second_cache() -> None:
     assert "i32 0, i32 2, i32 1)" in code
 
 
-def test_a_share_stands_inside_the_loop_that_is_looked_ahead() -> None:
+def test_loops_that_share_a_prefetch_must_be_inside_its_loop() -> None:
     s, (_, W, C, _), (panel, pair, outer) = panels()
     with pytest.raises(ScheduleError, match=r"axis i.outer of stage C does not have o inside, as share asks"):
         s[C].prefetch(W, pair, share=[panel, outer])
@@ -140,7 +140,7 @@ def test_a_share_stands_inside_the_loop_that_is_looked_ahead() -> None:
         s[C].prefetch(W, panel, offset=pair.var, share=outer)
 
 
-def test_what_is_not_read_cannot_be_prefetched() -> None:
+def test_a_tensor_that_is_not_read_cannot_be_prefetched() -> None:
     s, A, B, C = chain()
     with pytest.raises(ScheduleError, match=r"prefetch: stage B does not read C"):
         s[B].prefetch(C, B.op.axis[0], 1)
@@ -160,7 +160,7 @@ def test_storage_align_pads_rows(loops: Any, run: Any) -> None:
     holds(s, [A, C], run, 6, 64)
 
 
-def test_storage_align_needs_an_axis_and_a_buffer_of_our_own(loops: Any) -> None:
+def test_storage_align_needs_an_axis_and_an_internal_buffer(loops: Any) -> None:
     s, A, B, C = chain()
     outer, _ = s[B].split(B.op.axis[0], factor=2)
     with pytest.raises(ScheduleError, match=r"IterVar\(i\.outer, data\) is not one of the axes that B was"):
@@ -173,7 +173,7 @@ def test_storage_align_needs_an_axis_and_a_buffer_of_our_own(loops: Any) -> None
 
 
 def part_of_a_row() -> tuple[te.Schedule, te.Tensor, te.Tensor, te.Tensor]:
-    """C reads the last 9 of B's 16 columns, a row at a time."""
+    """C reads the last 9 of B's 16 columns, one row at a time."""
     A = te.placeholder((4, 16), name="A")
     B = te.compute((4, 16), lambda i, c: A[i, c] * 2, name="B")
     C = te.compute((4, 9), lambda i, j: B[i, j + 7] + 1, name="C")
@@ -213,7 +213,7 @@ def test_align_bounds_computes_whole_groups(loops: Any, run: Any) -> None:
         np.testing.assert_array_equal(result, a[:, 7:] * 2 + 1)
 
 
-def test_align_bounds_takes_all_of_an_axis_where_groups_cannot_be_told(loops: Any) -> None:
+def test_align_bounds_covers_the_whole_axis_where_groups_are_unknown(loops: Any) -> None:
     A = te.placeholder((40,), name="A")
     B = te.compute((40,), lambda c: A[c] * 2, name="B")
     C = te.compute((12,), lambda i: B[i * 3] + B[i * 3 + 1], name="C")
@@ -235,7 +235,7 @@ def test_align_bounds_needs_an_axis_of_whole_groups() -> None:
         s[B].align_bounds(B.op.axis[1], 0)
 
 
-def test_double_buffer_computes_one_turn_ahead(loops: Any, run: Any) -> None:
+def test_double_buffer_computes_one_iteration_ahead(loops: Any, run: Any) -> None:
     s, A, B, C = chain()
     s[B].compute_at(s[C], C.op.axis[0])
     s[B].double_buffer()
@@ -280,7 +280,7 @@ def test_double_buffer_needs_a_serial_loop(loops: Any) -> None:
         s[C].double_buffer()
 
 
-def test_a_store_predicate_keeps_what_was_there(loops: Any, run: Any) -> None:
+def test_a_store_predicate_keeps_the_old_values(loops: Any, run: Any) -> None:
     A = te.placeholder((4, 6), name="A")
     k = te.reduce_axis((0, 6), name="k")
     B = te.compute((4,), lambda i: te.sum(A[i, k], axis=k), name="B")
@@ -304,7 +304,7 @@ def test_a_store_predicate_keeps_what_was_there(loops: Any, run: Any) -> None:
         s[B].set_store_predicate(k + 1)
 
 
-def test_a_store_predicate_needs_a_stage_that_stores_and_axes_it_has(loops: Any) -> None:
+def test_a_store_predicate_needs_a_storing_stage_and_its_own_axes(loops: Any) -> None:
     s, A, B, C = chain()
     s[B].set_store_predicate(C.op.axis[0] < 2)
     with pytest.raises(
@@ -321,7 +321,7 @@ def test_a_store_predicate_needs_a_stage_that_stores_and_axes_it_has(loops: Any)
         s[A].set_store_predicate(te.const(True))
 
 
-def test_what_a_stage_reads_by_way_of_another_is_not_a_turn_ahead_of_it(loops: Any) -> None:
+def test_a_double_buffered_stage_cannot_run_ahead_of_its_indirect_inputs(loops: Any) -> None:
     s, A, B, C = chain()
     D = te.compute(C.shape, lambda *i: C(*i) + 1.0, name="D")
     s = te.create_schedule(D.op)
@@ -359,7 +359,7 @@ def test_transform_layout_moves_elements_and_loops(loops: Any, run: Any) -> None
     holds(s, [A, C], run)
 
 
-def test_an_argument_may_be_laid_out_otherwise(run: Any) -> None:
+def test_an_argument_may_have_another_layout(run: Any) -> None:
     s, A, B, C = chain(6, 40)
     s[A].transform_layout(lambda i, j: [i % 6 // 2, j // 10 // 2, i % 2, j % 20 // 4, j % 4])
     s[B].compute_inline()
@@ -379,13 +379,13 @@ def test_an_argument_may_be_laid_out_otherwise(run: Any) -> None:
         (lambda i: [i], "B has 2 axes, the function takes 1"),
     ],
 )
-def test_a_layout_must_have_a_place_for_each_element(mapping: Any, reason: str) -> None:
+def test_a_layout_must_map_every_element(mapping: Any, reason: str) -> None:
     s, _, B, _ = chain()
     with pytest.raises(ScheduleError, match=rf"transform_layout: .*{reason}"):
         s[B].transform_layout(mapping)
 
 
-def test_a_layout_is_chosen_before_loops_are_arranged() -> None:
+def test_a_layout_must_be_chosen_before_loops_are_arranged() -> None:
     s, _, B, _ = chain()
     s[B].transform_layout(lambda i, j: [j, i])
     with pytest.raises(ScheduleError, match="the layout of stage B was transformed before"):
@@ -396,14 +396,14 @@ def test_a_layout_is_chosen_before_loops_are_arranged() -> None:
         s[B].transform_layout(lambda i, j: [j, i])
 
 
-def test_an_argument_of_unknown_extent_keeps_its_layout(loops: Any) -> None:
+def test_the_layout_of_an_argument_of_unknown_extent_cannot_change(loops: Any) -> None:
     s, A, _, C = chain(te.var("n"))
     s[A].transform_layout(lambda i, j: [j, i])
     with pytest.raises(ScheduleError, match="transform_layout: A is an argument of unknown extents"):
         loops(s, [A, C])
 
 
-def test_a_prefetch_where_a_loop_around_is_no_more_is_refused() -> None:
+def test_prefetch_below_a_replaced_attach_point_is_refused() -> None:
     a = te.placeholder((8, 8), name="A")
     b = te.compute((8, 8), lambda i, j: a[i, j] * 2.0, name="B")
     c = te.compute((8, 8), lambda i, j: b[i, j] + 1.0, name="C")

@@ -1,4 +1,4 @@
-"""Each primitive that orders a stage's work: loops before and after, the meaning kept, its errors."""
+"""Each primitive that orders the work of a stage: loops before and after, unchanged results, errors."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def text(block: str) -> str:
 
 
 def sums(n: Any = 16, m: int = 8) -> Any:
-    """Row sums, and then one more in each."""
+    """Row sums, and then 1 added to each."""
     A = te.placeholder((n, m), name="A")
     k = te.reduce_axis((0, m), name="k")
     B = te.compute((n,), lambda i: te.sum(A[i, k], axis=k), name="B")
@@ -34,7 +34,7 @@ def holds(s: Any, args: Any, run: Any, rows: int = 16, columns: int = 8) -> None
         np.testing.assert_allclose(result, a.sum(1) + 1, rtol=1e-5)
 
 
-def test_decompose_reduction_initialises_before_the_loop(loops: Any, run: Any) -> None:
+def test_decompose_reduction_initializes_before_the_loop(loops: Any, run: Any) -> None:
     s, A, B, C = sums()
     outer, _ = s[B].split(B.op.axis[0], factor=4)
     s[B].decompose_reduction(outer)
@@ -62,7 +62,7 @@ def test_decompose_reduction_keeps_guards(run: Any) -> None:
     holds(s, [A, C], run, 7)
 
 
-def test_decompose_reduction_is_outside_the_reduction() -> None:
+def test_decompose_reduction_needs_a_loop_outside_the_reduction() -> None:
     s, A, B, C = sums()
     s[B].reorder(B.op.reduce_axis[0], B.op.axis[0])
     with pytest.raises(ScheduleError, match="axis i of stage B is inside k, which reduces already"):
@@ -78,7 +78,7 @@ def test_decompose_reduction_is_outside_the_reduction() -> None:
         te.lower(s, [A, C])
 
 
-def test_loop_partition_makes_pieces_in_order(loops: Any, run: Any) -> None:
+def test_loop_partition_keeps_the_order_of_pieces(loops: Any, run: Any) -> None:
     s, A, B, C = sums()
     s[C].loop_partition(C.op.axis[0], [2, None, 3])
     s[B].compute_at(s[C], C.op.axis[0])
@@ -108,14 +108,14 @@ def test_loop_partition_makes_pieces_in_order(loops: Any, run: Any) -> None:
     holds(s, [A, C], run)
 
 
-def test_loop_partition_adds_what_is_left(loops: Any) -> None:
+def test_loop_partition_adds_the_remainder(loops: Any) -> None:
     s, A, _, C = sums()
     s[C].loop_partition(C.op.axis[0], [5])
     assert "for i_1 in range(0, 5):" in loops(s, [A, C])
     assert "for i_2 in range(5, 16):" in loops(s, [A, C])
 
 
-def test_loop_partition_needs_sizes_that_fit(loops: Any) -> None:
+def test_loop_partition_needs_valid_sizes(loops: Any) -> None:
     s, A, _, C = sums()
     for sizes in ([0], [None, None], [], [2.5]):
         with pytest.raises(ScheduleError, match=r"axis i of stage C by .* at most one None"):
@@ -127,7 +127,7 @@ def test_loop_partition_needs_sizes_that_fit(loops: Any) -> None:
         loops(s, [A, C])
 
 
-def test_reverse_compute_at_puts_the_epilogue_in_the_producers_tile(loops: Any, run: Any) -> None:
+def test_reverse_compute_at_puts_the_epilogue_into_the_producers_tile(loops: Any, run: Any) -> None:
     s, A, B, C = sums()
     outer, _ = s[B].split(B.op.axis[0], factor=4)
     s[B].parallel(outer)
@@ -156,7 +156,7 @@ def test_reverse_compute_at_of_tails_and_unknown_extents(run: Any) -> None:
         holds(s, [A, C], run, rows)
 
 
-def test_reverse_compute_at_of_fused_tiles_and_what_was_computed_there(run: Any) -> None:
+def test_reverse_compute_at_of_fused_tiles_with_stages_computed_there(run: Any) -> None:
     A = te.placeholder((8, 12), name="A")
     k = te.reduce_axis((0, 12), name="k")
     B = te.compute((8, 12), lambda i, j: te.sum(A[i, k] * A[i, j], axis=k), name="B")
@@ -177,7 +177,7 @@ def test_reverse_compute_at_of_fused_tiles_and_what_was_computed_there(run: Any)
 
 
 def several_readers(n: int = 12, m: int = 8):
-    """A softmax, of which three stages read X: its rows' maxima M, their sums S, and the quotients."""
+    """A softmax in which three stages read X: row maxima M, their sums S, and the quotients."""
     A = te.placeholder((n, m), name="A")
     X = te.compute((n, m), lambda i, j: A[i, j] * 0.5, name="X")
     k, r = te.reduce_axis((0, m), name="k"), te.reduce_axis((0, m), name="r")
@@ -196,7 +196,7 @@ def is_softmax(s: te.Schedule, A: te.Tensor, D: te.Tensor, run: Any) -> None:
     )
 
 
-def test_what_several_stages_in_a_loop_read_is_computed_once_before_the_first(loops: Any, run: Any) -> None:
+def test_a_stage_with_several_readers_in_a_loop_is_computed_once(loops: Any, run: Any) -> None:
     s, A, X, M, S, D = several_readers()
     for tensor in (S, M, X):
         s[tensor].compute_at(s[D], D.op.axis[0])
@@ -224,7 +224,7 @@ def test_what_several_stages_in_a_loop_read_is_computed_once_before_the_first(lo
 
 @pytest.mark.parametrize("n", [12, 13])
 @pytest.mark.parametrize("tail", ["guard", "shrink"])
-def test_readers_may_stand_at_different_depths_of_the_loop(run: Any, n: int, tail: str) -> None:
+def test_readers_may_be_at_different_depths_of_the_loop(run: Any, n: int, tail: str) -> None:
     s, A, X, M, S, D = several_readers(n)
     outer, inner = s[D].split(D.op.axis[0], factor=4, tail=tail)
     s[S].compute_at(s[D], inner)
@@ -265,7 +265,7 @@ def test_an_epilogue_of_several_stages_shares_the_producers_tile(loops: Any, run
 
 
 def outputs_of_sums(n: Any = 16):
-    """Row sums B that three outputs read: C, D, and E, which reads C too."""
+    """Row sums B read by three outputs: C, D, and E, which also reads C."""
     A = te.placeholder((n, 8), name="A")
     k = te.reduce_axis((0, 8), name="k")
     B = te.compute((n,), lambda i: te.sum(A[i, k], axis=k), name="B")
@@ -312,7 +312,7 @@ def test_compute_with_puts_outputs_in_one_loop(loops: Any, run: Any) -> None:
 @pytest.mark.parametrize("n", [16, 13, 3])
 @pytest.mark.parametrize("tail", ["guard", "shrink"])
 @pytest.mark.parametrize("symbolic", [False, True])
-def test_compute_with_of_tiles(run: Any, n: int, tail: str, symbolic: bool) -> None:
+def test_compute_with_can_share_tiles(run: Any, n: int, tail: str, symbolic: bool) -> None:
     s, A, B, C, D, E = outputs_of_sums(te.var("n") if symbolic else n)
     outer, inner = s[E].split(E.op.axis[0], factor=4, tail=tail)
     s[D].compute_with(s[E], outer)
@@ -324,7 +324,7 @@ def test_compute_with_of_tiles(run: Any, n: int, tail: str, symbolic: bool) -> N
     are_outputs_of_sums(s, [A, C, D, E], run, n)
 
 
-def test_outputs_are_computed_with_each_other_in_turn(run: Any) -> None:
+def test_compute_with_can_be_chained(run: Any) -> None:
     _, A, B, C, D, _ = outputs_of_sums()
     D2 = te.compute((16,), lambda i: B[i] - 1.0, name="D2")
     s = te.create_schedule([C.op, D.op, D2.op])
@@ -339,7 +339,7 @@ def test_outputs_are_computed_with_each_other_in_turn(run: Any) -> None:
         np.testing.assert_allclose(result, expected, rtol=1e-5, atol=1e-5)
 
 
-def test_compute_with_of_two_axes_that_were_fused(run: Any) -> None:
+def test_compute_with_supports_fused_axes(run: Any) -> None:
     A = te.placeholder((6, 8), name="A")
     B = te.compute((6, 8), lambda i, j: A[i, j] * 3.0, name="B")
     C = te.compute((6, 8), lambda i, j: B[i, j] + 1.0, name="C")
@@ -357,7 +357,7 @@ def test_compute_with_of_two_axes_that_were_fused(run: Any) -> None:
         np.testing.assert_allclose(result, expected, rtol=1e-5, atol=1e-5)
 
 
-def test_compute_with_says_why_it_cannot() -> None:
+def test_errors_of_compute_with_give_the_reason() -> None:
     s, _, B, C, D, E = outputs_of_sums()
     F = te.compute((8,), lambda i: C[i + 1], name="F")
     G = te.compute((16,), lambda i: C[15 - i], name="G")
@@ -386,7 +386,7 @@ def test_compute_with_says_why_it_cannot() -> None:
         whole[D].compute_with(whole[H], H.op.axis[0])
 
 
-def test_reverse_compute_at_says_why_it_cannot() -> None:
+def test_errors_of_reverse_compute_at_give_the_reason() -> None:
     s, _, B, C = sums()
     with pytest.raises(ScheduleError, match="axis k of stage B is a reduce axis: C cannot be computed in it"):
         s[C].reverse_compute_at(s[B], B.op.reduce_axis[0])

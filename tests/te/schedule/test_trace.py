@@ -1,4 +1,4 @@
-"""The trace of a schedule: what is recorded, how it prints, and that a replay gives the same loops."""
+"""The trace of a schedule: what is recorded, how it prints, and that replaying it gives the same loops."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def blocked():
     return s, [A, B, C]
 
 
-def test_a_trace_prints_as_the_calls_were_written() -> None:
+def test_a_trace_prints_the_calls_as_written() -> None:
     s, _ = blocked()
 
     assert str(s.trace).splitlines() == [
@@ -53,7 +53,7 @@ def test_a_trace_prints_as_the_calls_were_written() -> None:
     ]
 
 
-def test_a_step_knows_the_users_line() -> None:
+def test_a_step_knows_the_line_of_the_user() -> None:
     s, _ = blocked()
 
     lines = [linecache.getline(step.span.source, step.span.line).strip() for step in s.trace]
@@ -73,7 +73,7 @@ def test_a_replay_gives_the_same_loops_at_every_step() -> None:
     assert str(s.replay(0)) == str(matmul()[0])
 
 
-def test_a_replay_leaves_the_schedule_alone() -> None:
+def test_a_replay_does_not_change_the_schedule() -> None:
     s, _ = blocked()
     before = str(s)
 
@@ -97,7 +97,7 @@ def test_a_replay_follows_rfactor_and_fusion() -> None:
     assert str(s.replay()) == str(s)
 
 
-def test_a_primitive_that_fails_leaves_what_it_did() -> None:
+def test_a_failing_primitive_keeps_its_completed_steps() -> None:
     s, _, _, C = matmul()
 
     with pytest.raises(ScheduleError, match="vectorize"):
@@ -110,7 +110,7 @@ def test_a_primitive_that_fails_leaves_what_it_did() -> None:
     assert str(s.replay()) == str(s)
 
 
-def test_a_copy_goes_on_with_a_trace_of_its_own() -> None:
+def test_a_copy_continues_with_its_own_trace() -> None:
     s, args = blocked()
     copy = s.copy()
 
@@ -121,7 +121,7 @@ def test_a_copy_goes_on_with_a_trace_of_its_own() -> None:
 
 
 NOT_PRIMITIVES = {"create_group", "normalize"}
-"""They change no loop: a group's moves are those of its stages, and a normalized schedule is another one."""
+"""They change no loop: moves of a group are recorded for its stages, and normalizing gives a new schedule."""
 
 
 @pytest.mark.parametrize("owner", [te.Stage, te.Schedule])
@@ -136,7 +136,7 @@ def test_every_primitive_is_recorded(owner: type) -> None:
     assert [name for name, method in rewrites.items() if not hasattr(method, "__wrapped__")] == []
 
 
-def test_loops_in_an_expression_are_found_again() -> None:
+def test_loop_variables_in_an_expression_are_mapped_in_a_replay() -> None:
     A = te.placeholder((32,), name="A")
     B = te.compute((32,), lambda i: A[i] + 1.0, name="B")
     s = te.create_schedule(B.op)
@@ -150,7 +150,7 @@ def test_loops_in_an_expression_are_found_again() -> None:
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_random_traces_replay(seed: int) -> None:
+def test_random_traces_can_be_replayed(seed: int) -> None:
     rng = random.Random(seed)
     s, A, B, C = matmul(24)
     for _ in range(12):
@@ -171,7 +171,7 @@ def test_random_traces_replay(seed: int) -> None:
     assert str(te.lower(again, [A, B, C])) == str(te.lower(s, [A, B, C]))
 
 
-def test_a_stage_changes_by_primitives_only() -> None:
+def test_a_stage_can_be_changed_only_by_primitives() -> None:
     s, _, _, C = matmul()
     s[C].unroll(C.op.axis[0])
 
@@ -183,7 +183,7 @@ def test_a_stage_changes_by_primitives_only() -> None:
         s[C].leaf_iter_vars[0] = C.op.axis[1]
 
 
-def test_undo_takes_back_the_last_primitives() -> None:
+def test_undo_reverts_the_last_primitives() -> None:
     s, args = blocked()
     stage, whole = s[args[2]], str(s)
     before, lines = str(s.replay(7)), str(s.trace).splitlines()
@@ -204,7 +204,7 @@ def test_undo_takes_back_the_last_primitives() -> None:
         s.undo()
 
 
-def test_after_undo_the_schedule_goes_on() -> None:
+def test_scheduling_can_continue_after_undo() -> None:
     s, A, B, C = matmul(16)
     s[C].split(C.op.axis[0], factor=3)
     s.undo()
@@ -215,7 +215,7 @@ def test_after_undo_the_schedule_goes_on() -> None:
     assert str(s.trace).splitlines()[1] == "s[C].parallel(i.outer)"
 
 
-def test_states_share_the_stages_that_a_primitive_leaves_alone() -> None:
+def test_states_share_unchanged_stages() -> None:
     s, (A, _, C) = blocked()
     before, after = s.trace[-2].state, s.trace[-1].state
 

@@ -1,4 +1,4 @@
-"""Tuning spaces: numbers and combinations, settings as JSON, and what a setting does to a schedule."""
+"""Tuning spaces: numbered combinations, settings as JSON, and their effect on a schedule."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def space_of_three() -> ConfigSpace:
     return space
 
 
-def test_every_number_is_one_combination_and_back() -> None:
+def test_numbers_and_combinations_correspond_one_to_one() -> None:
     space = space_of_three()
 
     found = {str(ConfigEntity(space.get(i).settings)) for i in range(len(space))}
@@ -39,7 +39,7 @@ def test_every_number_is_one_combination_and_back() -> None:
     assert all(space.index_of(space.get(i).settings) == i for i in range(len(space)))
 
 
-def test_places_of_many_numbers_are_those_of_each() -> None:
+def test_positions_of_many_numbers_agree_with_each_combination() -> None:
     space = space_of_three()
     numbers = np.arange(len(space))
 
@@ -76,22 +76,22 @@ def test_settings_survive_json() -> None:
         ["xx", 1],
     ],
 )
-def test_what_is_no_setting_is_refused(value: object) -> None:
+def test_invalid_settings_are_refused(value: object) -> None:
     with pytest.raises(ScheduleError, match="knob 'tile'"):
         ConfigEntity.from_json_dict({"tile": value})
 
 
-def test_a_knob_that_is_not_there_is_named() -> None:
+def test_a_missing_knob_is_named() -> None:
     with pytest.raises(ScheduleError, match="no knob 'tiles'; there are tile, order, unroll"):
         space_of_three()["tiles"]
 
 
-def test_an_old_configuration_lacks_a_new_knob() -> None:
+def test_an_old_configuration_without_a_new_knob_is_refused() -> None:
     with pytest.raises(ScheduleError, match="asks for a knob 'new' that its configuration does not set"):
         ConfigEntity({}).define_knob("new", [1])
 
 
-def test_an_axis_without_a_length_cannot_be_split() -> None:
+def test_an_axis_of_unknown_extent_cannot_be_split() -> None:
     n = te.var("n")
     axis = te.compute((n,), lambda i: i).op.axis[0]
 
@@ -117,7 +117,7 @@ def matmul(cfg: Config) -> tuple[te.Schedule, list[te.Tensor]]:
     return s, [a, b, c]
 
 
-def test_any_configuration_computes_the_same() -> None:
+def test_every_configuration_computes_the_same() -> None:
     space = ConfigSpace()
     matmul(space)
     generator = np.random.default_rng(0)
@@ -128,7 +128,7 @@ def test_any_configuration_computes_the_same() -> None:
         np.testing.assert_allclose(tvmlite.build(s, args)(a, b), a @ b, rtol=1e-5)
 
 
-def test_a_split_makes_loops_of_the_chosen_lengths() -> None:
+def test_a_split_makes_loops_of_the_chosen_extents() -> None:
     space = ConfigSpace()
     matmul(space)
     settings = dict(space.get(0).settings) | {"y": SplitChoice((-1, 2, 3)), "x": SplitChoice((-1, 5))}
@@ -155,7 +155,7 @@ def test_a_fallback_takes_the_largest_split_within_bounds() -> None:
         config.fallback_split("tile", [-1, 0, 16])
 
 
-def test_what_equals_a_setting_becomes_it() -> None:
+def test_an_equal_setting_is_replaced_by_the_one_of_the_space() -> None:
     space = space_of_three()
     found = space.own(ConfigEntity(space.get(7).settings | {"unroll": OptionChoice(16.0)}))
 
@@ -165,7 +165,7 @@ def test_what_equals_a_setting_becomes_it() -> None:
     assert space.own(ConfigEntity({"unroll": OptionChoice(16)})) is None
 
 
-def test_a_space_that_cannot_be_numbered_is_thinned_where_there_is_most() -> None:
+def test_a_too_large_space_is_thinned_at_its_largest_knobs() -> None:
     space = ConfigSpace()
     space.define_knob("flag", [False, True])
     for name in "abcdefgh":

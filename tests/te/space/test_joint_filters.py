@@ -1,4 +1,4 @@
-"""Filters of whole configurations leave the numbers of the others as they are."""
+"""Filters of whole configurations do not change the numbers of the remaining ones."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ def filtered(least: int = 32, most: int = 256) -> ConfigSpace:
 
 
 def expected(least: int = 32, most: int = 256) -> list[int]:
-    """The numbers that are left: of powers of two y up to 16 (which change fastest) and x up to 64."""
+    """The numbers left, for powers of two y up to 16 (which change fastest) and x up to 64."""
     return [y + 5 * x for x in range(7) for y in range(5) if least <= 2 ** (x + y) <= most]
 
 
-def test_what_a_joint_filter_leaves_keeps_its_numbers() -> None:
+def test_configurations_left_by_a_joint_filter_keep_their_numbers() -> None:
     space = filtered()
 
     assert space.indices() == sorted(expected())
@@ -38,7 +38,7 @@ def test_what_a_joint_filter_leaves_keeps_its_numbers() -> None:
         assert space.index_of(space.get(number).settings) == number
 
 
-def test_what_is_filtered_out_is_no_configuration() -> None:
+def test_a_filtered_configuration_cannot_be_used() -> None:
     space = filtered()
 
     with pytest.raises(ScheduleError, match="config 0 is left out by multi_filter"):
@@ -46,7 +46,7 @@ def test_what_is_filtered_out_is_no_configuration() -> None:
     assert space.index_of({name: choices[0] for name, choices in space.space_map.items()}) is None
 
 
-def test_filters_apply_to_knobs_that_are_defined_later() -> None:
+def test_filters_apply_to_knobs_defined_later() -> None:
     space = ConfigSpace()
     space.define_split("y", 16)
     space.multi_filter(lambda entity: "x" not in entity or product(entity) >= 512)
@@ -57,7 +57,7 @@ def test_filters_apply_to_knobs_that_are_defined_later() -> None:
     assert len(space) == 3
 
 
-def test_samples_are_what_is_left() -> None:
+def test_samples_are_drawn_from_the_remaining_configurations() -> None:
     drawn = filtered().sample(200, np.random.default_rng(0))
 
     assert set(drawn.tolist()) <= set(expected())

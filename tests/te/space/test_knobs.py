@@ -1,4 +1,4 @@
-"""Knobs: every setting is there, once, and nothing else; held against counting by brute force."""
+"""Knobs have every valid setting once and no others, compared with enumeration by brute force."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tvmlite.te.space import AnnotateChoice, OptionChoice, ReorderChoice, SplitC
 
 @pytest.mark.parametrize("length", [1, 7, 12, 64])
 @pytest.mark.parametrize("outputs", [1, 2, 3])
-def test_factors_are_all_products_of_divisors_that_fit(length: int, outputs: int) -> None:
+def test_splits_are_all_products_of_divisors_that_fit(length: int, outputs: int) -> None:
     divisors = [d for d in range(1, length + 1) if length % d == 0]
     expected = set()
     for inner in itertools.product(divisors, repeat=outputs - 1):
@@ -29,19 +29,19 @@ def test_factors_are_all_products_of_divisors_that_fit(length: int, outputs: int
     assert set(found) == expected
 
 
-def test_powers_of_two_go_up_to_the_length() -> None:
+def test_power2_factors_go_up_to_the_length() -> None:
     assert [c.size[1] for c in knobs.split_choices(20, 2, "power2")] == [1, 2, 4, 8, 16]
 
 
-def test_verbose_has_divisors_and_powers() -> None:
+def test_verbose_has_divisors_and_powers_of_two() -> None:
     assert [c.size[1] for c in knobs.split_choices(12, 2, "verbose")] == [1, 2, 3, 4, 6, 8, 12]
 
 
-def test_without_a_tail_only_what_divides_is_left() -> None:
+def test_without_a_tail_only_divisors_are_left() -> None:
     assert [c.size[1] for c in knobs.split_choices(12, 2, "verbose", no_tail=True)] == [1, 2, 3, 4, 6, 12]
 
 
-def test_a_filter_and_a_largest_factor_bound_a_split() -> None:
+def test_a_filter_and_a_maximum_factor_restrict_a_split() -> None:
     found = knobs.split_choices(64, 2, filter=lambda c: c.size[1] > 2, max_factor=16)
 
     assert found == [SplitChoice((-1, n)) for n in (4, 8, 16)]
@@ -54,7 +54,7 @@ def test_orders_are_permutations() -> None:
     assert [c.permutation for c in knobs.reorder_choices(3, "identity", None, None)] == [(0, 1, 2)]
 
 
-def test_an_interval_of_loops_is_reordered_in_its_place() -> None:
+def test_an_interval_of_loops_is_reordered_in_place() -> None:
     found = [c.permutation for c in knobs.reorder_choices(4, "interval_all", None, [(1, 2)])]
 
     assert found == [(0, 1, 2, 3), (0, 2, 1, 3)]
@@ -68,7 +68,7 @@ def test_interleaving_keeps_the_order_of_each_group() -> None:
     }
 
 
-def test_merges_come_in_the_order_of_their_groups() -> None:
+def test_interleavings_are_ordered_by_their_groups() -> None:
     found = [c.permutation for c in knobs.reorder_choices(4, "interleave", None, [(0,), (1, 2), (3,)])]
 
     assert len(found) == 12
@@ -85,7 +85,7 @@ def test_merges_come_in_the_order_of_their_groups() -> None:
         ("interleave", [list(range(2500)), list(range(2500, 5000))]),
     ],
 )
-def test_more_orders_than_fit_are_refused_before_they_are_made(policy: str, groups: Any) -> None:
+def test_too_many_orders_are_refused_before_they_are_generated(policy: str, groups: Any) -> None:
     with pytest.raises(ScheduleError, match="define_reorder: the knob has more than 1000000 settings"):
         knobs.reorder_choices(5000, policy, None, groups)
 
@@ -123,7 +123,7 @@ def test_annotations(policy: str, expected: list[tuple[str, ...]]) -> None:
         (lambda: knobs.option_choices([object()]), "expected a number"),
     ],
 )
-def test_what_is_no_knob_is_an_error(call, text: str) -> None:
+def test_invalid_knobs_are_errors(call, text: str) -> None:
     with pytest.raises(ScheduleError, match=text):
         call()
 

@@ -1,4 +1,4 @@
-"""A space of several rules: numbers, settings and places are each other's opposites, in every rule."""
+"""A space of several rules maps numbers, settings and positions to each other in every rule."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def spaces() -> tuple[ConfigSpace, ConfigSpace]:
     return hand, sketch
 
 
-def test_the_rules_stand_one_after_another() -> None:
+def test_the_configurations_of_the_rules_are_concatenated() -> None:
     hand, sketch = spaces()
     space = RuleSpace({"hand": hand, "sketch": sketch})
 
@@ -29,7 +29,7 @@ def test_the_rules_stand_one_after_another() -> None:
     assert (rule_of(last), last["tile"], last["unroll"].val) == ("sketch", SplitChoice((-1, 8)), 8)
 
 
-def test_a_number_and_its_settings_are_each_others_opposite() -> None:
+def test_numbers_and_settings_are_inverse_to_each_other() -> None:
     space = RuleSpace(dict(zip(["hand", "sketch"], spaces(), strict=True)))
 
     assert [space.index_of(space.get(n).settings) for n in range(len(space))] == list(range(len(space)))
@@ -37,7 +37,7 @@ def test_a_number_and_its_settings_are_each_others_opposite() -> None:
     assert space.index_of({"rule": OptionChoice("hand"), "unroll": OptionChoice(5)}) is None
 
 
-def test_places_and_numbers_are_each_others_opposite() -> None:
+def test_positions_and_numbers_are_inverse_to_each_other() -> None:
     space = RuleSpace(dict(zip(["hand", "sketch"], spaces(), strict=True)))
     every = np.arange(len(space))
 
@@ -48,13 +48,13 @@ def test_places_and_numbers_are_each_others_opposite() -> None:
     assert (places < np.array(space.dims)).all()
 
 
-def test_what_is_said_of_another_rules_knobs_is_of_no_account() -> None:
+def test_positions_of_other_rules_knobs_are_ignored() -> None:
     space = RuleSpace(dict(zip(["hand", "sketch"], spaces(), strict=True)))
 
     assert space.numbers(np.array([[0, 1, 3, 2], [0, 1, 0, 0]])).tolist() == [1, 1]
 
 
-def test_each_rule_is_as_likely_however_small() -> None:
+def test_every_rule_is_sampled_equally_often() -> None:
     small, large = ConfigSpace(), ConfigSpace()
     small.define_knob("a", [0, 1])
     large.define_split("b", 1 << 20, num_outputs=4)
@@ -65,7 +65,7 @@ def test_each_rule_is_as_likely_however_small() -> None:
     assert 400 < (drawn < 2).sum() < 600
 
 
-def test_features_tell_rules_apart() -> None:
+def test_features_distinguish_rules() -> None:
     space = RuleSpace(dict(zip(["hand", "sketch"], spaces(), strict=True)))
 
     rows = KnobFeatures(space)(np.arange(len(space)))
@@ -79,7 +79,7 @@ def test_a_configuration_survives_json() -> None:
     assert ConfigEntity.from_json_dict(space.get(9).to_json_dict()).settings == space.get(9).settings
 
 
-def test_mistakes_are_told() -> None:
+def test_mistakes_raise_errors() -> None:
     space = ConfigSpace()
     space.define_knob("rule", [1])
     with pytest.raises(ScheduleError, match="rule 'hand' has a knob 'rule'"):

@@ -1,4 +1,4 @@
-"""Tasks: schedule functions by name, their spaces, their defaults, of one rule or of several."""
+"""Tasks: named schedule functions with their spaces and defaults, with one rule or several."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ TARGET = Target.parse("llvm -mtriple=x86_64-linux-gnu -mcpu=znver4")
 
 
 def doubled(n: int, *, config: Config) -> tuple[te.Schedule, list[te.Tensor]]:
-    """By the first rule in vectors of some length, by the second unrolled or not."""
+    """By the first rule in vectors of 4 or 8 lanes, by the second unrolled or not."""
     x = te.placeholder((n,), name="x")
     y = te.compute((n,), lambda i: x[i] * 2.0, name="y")
     s = te.create_schedule(y.op)
@@ -68,7 +68,7 @@ def test_a_task_of_one_rule_does_not_name_it() -> None:
     assert task.default.settings == {"lanes": OptionChoice(8)}
 
 
-def test_a_template_may_take_its_configuration_and_its_target_as_arguments() -> None:
+def test_a_template_may_take_its_configuration_and_target_as_arguments() -> None:
     seen: list[object] = []
 
     def explicit(n: int, *, config: Config, target: Target) -> tuple[te.Schedule, list[te.Tensor]]:
@@ -86,7 +86,7 @@ def test_a_template_may_take_its_configuration_and_its_target_as_arguments() -> 
         create("tests.explicit", (), TARGET)
 
 
-def test_a_configuration_of_a_rule_that_is_not_there_is_an_error() -> None:
+def test_a_configuration_of_a_missing_rule_is_an_error() -> None:
     x = te.placeholder((8,), name="x")
     y = te.compute((8,), lambda i: x[i] * 2.0, name="y")
 
@@ -95,7 +95,7 @@ def test_a_configuration_of_a_rule_that_is_not_there_is_an_error() -> None:
 
 
 @pytest.mark.parametrize("args", [(), (64, 8)])
-def test_more_or_fewer_arguments_than_a_template_has_are_an_error(args: tuple[int, ...]) -> None:
+def test_too_many_or_too_few_arguments_are_an_error(args: tuple[int, ...]) -> None:
     template("tests.doubled", doubled, rules=lambda n: ("first", "second"))
 
     with pytest.raises(ScheduleError, match=rf"'tests.doubled': {len(args)} arguments given, expected \(n: "):
@@ -103,7 +103,7 @@ def test_more_or_fewer_arguments_than_a_template_has_are_an_error(args: tuple[in
 
 
 def tiled(n: int, loops: int, *, config: Config) -> tuple[te.Schedule, list[te.Tensor]]:
-    """With so many knobs, most of which it does not use."""
+    """With ``loops`` knobs, of which only the first is used."""
     x = te.placeholder((n,), name="x")
     y = te.compute((n,), lambda i: x[i] * 2.0, name="y")
     s = te.create_schedule(y.op)
@@ -116,7 +116,7 @@ def tiled(n: int, loops: int, *, config: Config) -> tuple[te.Schedule, list[te.T
 
 
 @pytest.mark.parametrize("rules", [(), ("one", "other")])
-def test_a_space_of_too_many_combinations_keeps_its_default(rules: tuple[str, ...]) -> None:
+def test_a_space_with_too_many_combinations_keeps_its_default(rules: tuple[str, ...]) -> None:
     template("tests.tiled", tiled, rules=lambda n, loops: rules)
 
     task = create("tests.tiled", (4096, 8), TARGET)

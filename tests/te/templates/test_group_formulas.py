@@ -1,4 +1,4 @@
-"""What follows from formulas alone is worked out once for all schedules of a computation."""
+"""Facts that follow from formulas alone are derived once for all schedules of a computation."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def test_schedules_of_one_computation_share_answers_until_a_stage_is_inlined() -
     assert len(asked) == 2
 
 
-def test_other_computations_do_not_meet_and_the_oldest_are_forgotten() -> None:
+def test_other_computations_share_no_answers_and_the_oldest_are_forgotten() -> None:
     made = [_computation() for _ in range(FORMULAS + 1)]
     groups = [_group(result) for _, result in made]
     seen = [group.once("?", lambda n=n: n) for n, group in enumerate(groups)]

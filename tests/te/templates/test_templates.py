@@ -1,4 +1,4 @@
-"""Every template on odd shapes: fused tails, several outputs, symbolic extents, all against numpy."""
+"""Every template on odd shapes with fused tails, several outputs and symbolic extents, against numpy."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ TARGETS = (
 DIMS = {"n": 2, "h": 9, "w": 19, "m": 37, "k": 21}
 
 Tail = Callable[[list[Any], Any], tuple[list[Any], list[Any]]]
-"""Given tensors and arrays of a result, what is fused behind: the outputs, and what they must be."""
+"""A function from the tensors and arrays of a result to the outputs fused behind it and their values."""
 
 
 def no_tail(tensors: list[Tensor], arrays: Any) -> tuple[list[Tensor], list[np.ndarray]]:
@@ -61,7 +61,7 @@ def result_too(tensors: list[Tensor], arrays: Any) -> tuple[list[Tensor], list[n
 
 
 def turned_round(tensors: list[Tensor], arrays: Any) -> tuple[list[Tensor], list[np.ndarray]]:
-    """A tail of another shape than the anchor's."""
+    """A tail with a shape other than the anchor's."""
     last = tensors[0]
     shape = tuple(reversed(last.shape))
     made = compute(shape, lambda *i: last[tuple(reversed(i))], name="turned", tag="injective")
@@ -79,7 +79,7 @@ def run(
     target: str,
     dtype: str = "float32",
 ) -> loop.Function:
-    """Schedule the operator ``name`` with ``tail`` behind it and check the results; gives the loops."""
+    """Schedule the operator ``name`` with ``tail`` fused, check the results, and return the loops."""
     row = op.get(name)
     types = [tensor_type(shape, dtype) for shape in shapes]
     call = op.make(name, *(ir.Var(f"x{k}", t) for k, t in enumerate(types)), **attrs)
@@ -171,7 +171,7 @@ def _name_of(case: Any) -> str:
 @pytest.mark.slow
 @pytest.mark.parametrize("tail", TAILS, ids=_name_of)
 @pytest.mark.parametrize("case", CASES, ids=_name_of)
-def test_the_loops_compute_what_the_operator_means(case: Any, tail: Tail) -> None:
+def test_the_loops_compute_the_operator(case: Any, tail: Tail) -> None:
     name, attrs, shapes = case
 
     run(name, attrs, shapes, tail, TARGETS[0])
@@ -180,15 +180,15 @@ def test_the_loops_compute_what_the_operator_means(case: Any, tail: Tail) -> Non
 @pytest.mark.slow
 @pytest.mark.parametrize("target", TARGETS[1:])
 @pytest.mark.parametrize("case", CASES, ids=_name_of)
-def test_so_they_do_for_other_machines(case: Any, target: str) -> None:
-    """Of another maker, of few registers, of short vectors."""
+def test_the_loops_compute_the_operator_for_other_machines(case: Any, target: str) -> None:
+    """Machines of another maker, with few registers, and with short vectors."""
     name, attrs, shapes = case
 
     run(name, attrs, shapes, relu_tail, target)
 
 
 @pytest.mark.parametrize("name", ["nn.softmax", "sum", "nn.global_max_pool2d", "tanh", "copy"])
-def test_half_precision_and_integers_go_through_the_templates(name: str) -> None:
+def test_templates_support_float16_and_int64(name: str) -> None:
     rank = 4 if "2d" in name else 2
     shapes = [(2, 3, 5, 7)] if rank == 4 else [(3, 40)]
 
@@ -222,14 +222,14 @@ def test_a_tile_of_a_convolution_is_small_and_its_loops_are_unrolled() -> None:
 
 
 @pytest.mark.parametrize("rows, asked", [(1, True), (4, True), (5, False)])
-def test_weights_that_few_rows_meet_are_asked_for_ahead(rows: int, asked: bool) -> None:
+def test_weights_read_by_few_rows_are_prefetched(rows: int, asked: bool) -> None:
     attrs = {"units": 32}
     text = str(run("nn.contrib_dense_pack", attrs, [(rows, 48), (2, 48, 16)], relu_tail, "llvm -mcpu=znver5"))
     assert ("prefetch(x1[" in text) == asked
 
 
 @pytest.mark.parametrize("columns, sums", [(10, 8), (30, 4), (64, 2), (128, None)])
-def test_sums_that_would_wait_for_each_other_are_several_side_by_side(columns: int, sums: int | None) -> None:
+def test_few_accumulators_are_split_into_several_independent_sums(columns: int, sums: int | None) -> None:
     shapes = [(1, 48), (-(-columns // 16), 48, 16)]
 
     text = str(run("nn.contrib_dense_pack", {"units": columns}, shapes, relu_tail, TARGETS[0]))
@@ -253,10 +253,10 @@ NEAREST = {
         ("image.resize2d", {"size": (5, 144), **NEAREST}, (1, 1, 5, 16), None),
     ],
 )
-def test_a_shuffle_of_pixels_has_no_quotients_in_its_inner_loop(
+def test_a_pixel_shuffle_has_no_divisions_in_its_inner_loop(
     name: str, attrs: dict[str, Any], shape: tuple[int, ...], steps: int | None
 ) -> None:
-    """Nine neighbours alike are too many to write out."""
+    """Nine equal neighbours are too many to unroll."""
     text = str(run(name, attrs, [shape], no_tail, TARGETS[0]))
 
     assert (f"in unroll(0, {steps}):" in text) == (steps is not None)
@@ -265,7 +265,7 @@ def test_a_shuffle_of_pixels_has_no_quotients_in_its_inner_loop(
 
 @pytest.mark.slow
 @pytest.mark.parametrize("shape", [(150_002,), (1, 150_002), (3, 50_002), (150, 1000)])
-def test_threads_share_groups_of_neighbours_that_are_alike(shape: tuple[int, ...]) -> None:
+def test_threads_share_groups_of_equal_neighbours(shape: tuple[int, ...]) -> None:
     x = placeholder(shape, name="x")
     made = compute(shape, lambda *i: x[(*i[:-1], i[-1] // 2)], name="pairs", tag="injective")
     function = lower(schedules.apply(anchors.ELEMENTWISE, [made], Target.parse(TARGETS[0])), [x, made])
@@ -278,7 +278,7 @@ def test_threads_share_groups_of_neighbours_that_are_alike(shape: tuple[int, ...
     assert "in unroll(0, 2)" in str(function)
 
 
-def test_work_worth_it_is_shared_out_and_little_work_is_not() -> None:
+def test_only_enough_work_is_parallelized() -> None:
     little = str(run("tanh", {}, [(3, 40)], no_tail, TARGETS[0]))
     wide = placeholder((64, 4096), "float32", "x")
     row = op.get("tanh")
@@ -307,7 +307,7 @@ def test_threads_share_the_pixels_of_a_product_of_few_channels(
     assert f"in parallel(0, {turns}):" in text
 
 
-def test_a_symbolic_extent_is_shared_out() -> None:
+def test_a_symbolic_extent_is_parallelized() -> None:
     wide = placeholder((dim("n"), 8), "float32", "x")
     output = compute(wide.shape, lambda i, j: wide[i, j] + 1.0, name="y", tag="elemwise")
 
@@ -318,8 +318,8 @@ def test_a_symbolic_extent_is_shared_out() -> None:
     assert "in parallel(" in text
 
 
-def test_short_contiguous_runs_stand_in_a_loop_of_their_own() -> None:
-    """A parallel loop divides to find its place: not once a vector."""
+def test_short_contiguous_runs_have_their_own_loop() -> None:
+    """A parallel fused loop divides to find its indices: that must not happen once per vector."""
     x, y = placeholder((dim("n"), dim("h"), dim("w"), 16), name="x"), placeholder((16,), name="y")
     made = compute(x.shape, lambda i, j, k, c: x[i, j, k, c] + y[c], name="sum", tag="broadcast")
 
@@ -328,7 +328,7 @@ def test_short_contiguous_runs_stand_in_a_loop_of_their_own() -> None:
     assert "for i.j.fused in parallel(0, n * h):\n        for k in range(0, w):\n" in text
 
 
-def test_index_arithmetic_does_not_make_vectors_shorter() -> None:
+def test_index_arithmetic_does_not_shorten_vectors() -> None:
     x = placeholder((dim("n"), 64), "float32", name="x")
     made = compute(x.shape, lambda i, j: x[e.cast("int64", e.cast("float32", i)), j], name="same")
 
@@ -338,8 +338,8 @@ def test_index_arithmetic_does_not_make_vectors_shorter() -> None:
 
 
 @pytest.mark.parametrize("side", [1, 2, 3, 5, 7])
-def test_sums_of_small_planes_in_blocks(side: int) -> None:
-    """Partial results are not worth it for all planes; where they are not, the axes stay as they were."""
+def test_plane_sums_of_small_blocked_planes_are_correct(side: int) -> None:
+    """Partial results do not pay off for every plane; where they do not, the axes stay unchanged."""
     x, rows, columns = placeholder((2, 3, side, side, 16), name="x"), reduce_axis(side), reduce_axis(side)
     total = compute((2, 3, 16), lambda n, b, c: te_sum(x[n, b, rows, columns, c], [rows, columns]), name="s")
     function = lower(schedules.apply(anchors.PLANE_REDUCTION, [total], Target.parse(TARGETS[0])), [x, total])

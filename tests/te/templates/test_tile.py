@@ -1,4 +1,4 @@
-"""Register tiles fit into the registers, waste little, and feed both multiply-add units."""
+"""Register tiles fit into the registers, waste little, and keep both multiply-add units busy."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ def test_a_tile_fits_into_the_registers(
 
 
 @pytest.mark.parametrize("rows", [56, 28, 14, 7, 13])
-def test_a_tile_divides_its_row_where_that_can_be(rows: int) -> None:
+def test_a_tile_divides_its_row_where_possible(rows: int) -> None:
     assert rows % register_tile(rows, 16, 1, MANY).rows == 0
 
 
 @pytest.mark.parametrize("rows", [61, 397, 3001])
-def test_rows_without_divisors_of_a_good_size_get_a_tile_that_does_not_divide_them(rows: int) -> None:
+def test_rows_without_suitable_divisors_get_a_tile_that_does_not_divide_them(rows: int) -> None:
     tile = near_even_tile(rows, 32, 1, MANY)
 
     assert tile.rows >= 3
@@ -43,31 +43,29 @@ def test_rows_without_divisors_of_a_good_size_get_a_tile_that_does_not_divide_th
 
 
 @pytest.mark.parametrize("rows", [3136, 784, 196, 49, 100, None])
-def test_rows_with_divisors_of_a_good_size_get_a_tile_that_divides_them(rows: int | None) -> None:
+def test_rows_with_suitable_divisors_get_a_tile_that_divides_them(rows: int | None) -> None:
     assert near_even_tile(rows, 32, 1, MANY) == register_tile(rows, 32, 1, MANY, even=True)
 
 
-def test_without_limits_nearly_all_registers_hold_sums() -> None:
+def test_without_limits_nearly_all_registers_hold_accumulators() -> None:
     tile = register_tile(None, None, 1, MANY)
 
     assert tile.rows * tile.blocks >= 24
 
 
-def test_one_row_still_has_enough_sums_that_none_waits_for_another() -> None:
+def test_one_row_has_enough_accumulators_to_hide_the_latency() -> None:
     assert register_tile(1, 48, 1, MANY).blocks >= 8
 
 
 @pytest.mark.parametrize(("rows", "blocks"), [(56, 16), (196, 32), (14, 64), (128, 96)])
-def test_with_few_registers_a_tile_is_near_a_square_for_each_load_feeds_several_sums(
-    rows: int, blocks: int
-) -> None:
+def test_with_few_registers_a_tile_is_nearly_square(rows: int, blocks: int) -> None:
     tile = register_tile(rows, blocks, 1, FEW)
 
     assert tile.rows * tile.blocks >= 10
     assert tile.rows + tile.blocks <= 8
 
 
-def test_vectors_are_outside_where_they_do_not_fit_beside_the_sums() -> None:
+def test_the_loop_over_blocks_is_outside_if_vectors_do_not_fit_registers() -> None:
     few, many = (Target.parse(f"llvm -mtriple=x86_64-linux-gnu -mcpu={cpu}") for cpu in ("znver3", "znver5"))
 
     assert vectors_first(RegisterTile(3, 4), 8, few, "float32")

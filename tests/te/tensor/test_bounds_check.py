@@ -1,3 +1,5 @@
+"""Reads that are certainly out of bounds are refused, with the line of the user."""
+
 import pytest
 
 from tvmlite import te
@@ -21,12 +23,12 @@ K = te.reduce_axis((2, 9), "k")
         ((8,), lambda i: te.if_then_else(A[i + 1] > 0, 1.0, 2.0), "at 1 to 8"),
     ],
 )
-def test_a_read_that_goes_outside_is_refused_at_the_users_line(shape, body, where) -> None:
+def test_an_out_of_bounds_read_is_refused_with_the_users_line(shape, body, where) -> None:
     with pytest.raises(TensorExpressionError, match=rf"(?s)compute 'C' reads .* {where}.*bounds_check\.py"):
         te.compute(shape, body, name="C")
 
 
-def test_rows_before_the_first_are_for_scans_only() -> None:
+def test_only_a_scan_may_read_rows_before_the_first() -> None:
     C = te.compute((8,), lambda i: A[i - 1] * 2.0, name="C")
     with pytest.raises(TensorExpressionError, match=r"(?s)compute 'C' reads .*at -1 to 6.*bounds_check\.py"):
         te.create_schedule(C.op)
@@ -44,8 +46,8 @@ def test_rows_before_the_first_are_for_scans_only() -> None:
         ((8,), lambda i: A[(i * 3) % 8]),
         ((N,), lambda i: B[N - 1 - i, 7]),
         ((0,), lambda i: A[i + 100]),
-        ((N,), lambda i: A[i]),  # right for some n
+        ((N,), lambda i: A[i]),  # in bounds for some n
     ],
 )
-def test_a_read_that_may_be_right_is_accepted(shape, body) -> None:
+def test_a_read_that_may_be_in_bounds_is_accepted(shape, body) -> None:
     te.compute(shape, body, name="C")

@@ -1,4 +1,4 @@
-"""The functions a user calls in a compute: what they build, and what they refuse."""
+"""The functions that users call in a compute: the expressions they build, and their errors."""
 
 from __future__ import annotations
 
@@ -39,18 +39,18 @@ i, j = te.var("i"), te.var("j")
         (te.clz(i), "clz(i)"),
     ],
 )
-def test_what_a_function_builds(made, shown) -> None:
+def test_functions_build_the_expected_expressions(made, shown) -> None:
     assert str(made) == shown
 
 
-def test_of_ints_the_rounding_functions_are_the_identity() -> None:
+def test_rounding_functions_of_ints_are_the_identity() -> None:
     assert te.floor(i) is te.ceil(i) is te.round(i) is te.trunc(i) is i
     assert te.abs(te.var("u", "uint8")).dtype == "uint8"
     assert e.is_const(te.isnan(i), 0)
     assert e.is_const(te.isfinite(i), 1)
 
 
-def test_a_constant_condition_picks_its_side() -> None:
+def test_a_constant_condition_selects_its_branch() -> None:
     assert te.if_then_else(True, x, y) is x
     assert te.if_then_else(te.const(False), x, y) is y
 
@@ -90,10 +90,10 @@ def test_reducers_and_binary_functions_share_a_name(run) -> None:
         (lambda: intrinsics.call("exp", x, y), "exp takes 1 arguments, given 2"),
     ],
 )
-def test_what_does_not_fit_is_named(act, message) -> None:
+def test_invalid_arguments_are_named(act, message) -> None:
     with pytest.raises(TensorExpressionError, match=re.escape(message) + r"\n  at .*test_intrinsics\.py:\d+"):
         act()
 
 
-def test_the_table_knows_its_rows() -> None:
+def test_rows_of_the_table_have_their_name_and_arity() -> None:
     assert all(name == row.name and row.arity in (1, 2, 3) for name, row in TABLE.items())

@@ -1,4 +1,4 @@
-"""Tensors computed row by row, alone and among other stages, on the interpreter and both code generators."""
+"""Scans: tensors computed row by row, by the interpreter and both code generators."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def test_rows_are_computed_one_after_the_other_in_one_array(loops: Any, run: Any
 
 @pytest.mark.usefixtures("threads")
 @pytest.mark.parametrize("target", ["native", "c"])
-def test_threads_that_share_a_turn_see_the_whole_row_before(target: str) -> None:
+def test_parallel_threads_see_the_whole_previous_row(target: str) -> None:
     W, X = te.placeholder((40, 40), name="W"), te.placeholder((30, 40), name="X")
     state, k = te.placeholder((30, 40), name="state"), te.reduce_axis((0, 40), name="k")
     init = te.compute((1, 40), lambda _, i: X[0, i], name="init")
@@ -79,7 +79,7 @@ def test_threads_that_share_a_turn_see_the_whole_row_before(target: str) -> None
             np.testing.assert_allclose(made(w, x), wanted, rtol=1e-4, atol=1e-5)
 
 
-def test_symbolic_rows_and_a_reader(run: Any) -> None:
+def test_a_scan_of_symbolic_rows_with_a_reader(run: Any) -> None:
     X, _, update, _, S = running_sum(te.var("m"), te.var("n"))
     doubled = te.compute(S.shape, lambda i, j: S[i, j] * 2.0, name="doubled")
     s = te.create_schedule(doubled.op)
@@ -95,7 +95,7 @@ def test_fewer_rows_than_the_init_has_are_an_error() -> None:
         made(np.zeros((0, 5), "f4"))
 
 
-def test_what_the_update_reads_is_computed_at_each_turn(loops: Any, run: Any) -> None:
+def test_inputs_of_the_update_are_computed_in_each_iteration(loops: Any, run: Any) -> None:
     X = te.placeholder((6, 4), name="X")
     state = te.placeholder((6, 4), name="state")
     k = te.reduce_axis((0, 4), name="k")
@@ -133,7 +133,7 @@ def test_what_the_update_reads_is_computed_at_each_turn(loops: Any, run: Any) ->
     holds(s, [X, S], run, x, want)
 
 
-def test_several_states_go_together(run: Any) -> None:
+def test_several_states_are_updated_together(run: Any) -> None:
     X = te.placeholder((6,), name="X")
     a, b = te.placeholder((6,), name="a"), te.placeholder((6,), "int32", name="b")
     init = te.compute((1,), lambda t: X[t], name="first")
@@ -147,7 +147,7 @@ def test_several_states_go_together(run: Any) -> None:
     holds(s, [X, greatest, place], run, x, *wanted)
 
 
-def test_parts_that_do_not_fit_are_refused() -> None:
+def test_mismatched_parts_are_refused() -> None:
     X, init, update, state, _ = running_sum()
     with pytest.raises(TensorExpressionError, match="scan 'scan': 1, 2, 1 inits, updates and states"):
         te.scan([init], [update, update], [state])
@@ -163,7 +163,7 @@ def test_parts_that_do_not_fit_are_refused() -> None:
         te.scan(init, update, longer)
 
 
-def test_a_part_of_a_scan_is_laid_out_as_the_whole(loops: Any) -> None:
+def test_a_part_of_a_scan_cannot_change_the_layout(loops: Any) -> None:
     X, _, update, _, S = running_sum()
     s = te.create_schedule(S.op)
     s[update].transform_layout(lambda t, i: [i, t])
@@ -184,7 +184,7 @@ def test_a_part_of_a_scan_is_laid_out_as_the_whole(loops: Any) -> None:
         loops(s, [X, S])
 
 
-def test_a_scan_keeps_its_order_and_its_place(loops: Any) -> None:
+def test_a_scan_cannot_be_reordered_moved_or_inlined(loops: Any) -> None:
     X, init, update, _, S = running_sum()
     Y = te.compute((7, 5), lambda i, j: S[i, j] + 1.0, name="Y")
     s = te.create_schedule(Y.op)

@@ -1,4 +1,4 @@
-"""Work counted from formulas, against counts made by hand."""
+"""Operation counts of formulas, compared with counts by hand."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from tvmlite.core.errors import InputError
 from tvmlite.te.tensor.work import index_readers, operations
 
 
-def test_a_matmul_multiplies_and_adds() -> None:
+def test_a_matmul_counts_multiplications_and_additions() -> None:
     A = te.placeholder((5, 7), name="A")
     B = te.placeholder((7, 3), name="B")
     k = te.reduce_axis((0, 7), name="k")
@@ -18,7 +18,7 @@ def test_a_matmul_multiplies_and_adds() -> None:
     assert operations([C.op], {}) == 2 * 5 * 7 * 3
 
 
-def test_every_stage_counts_once_and_the_schedule_does_not_matter() -> None:
+def test_every_stage_counts_once_whatever_the_schedule() -> None:
     A = te.placeholder((8,), name="A")
     B = te.compute((8,), lambda i: A[i] * 2.0 + 1.0, name="B")
     C = te.compute((8,), lambda i: B[i] * B[i], name="C")
@@ -37,7 +37,7 @@ def test_indices_conditions_and_conversions_are_free() -> None:
     assert operations([total.op], {}) == 8
 
 
-def test_what_a_formula_shares_counts_once_and_fma_twice() -> None:
+def test_shared_terms_count_once_and_fma_twice() -> None:
     A = te.placeholder((4,), name="A")
 
     def formula(i):
@@ -47,7 +47,7 @@ def test_what_a_formula_shares_counts_once_and_fma_twice() -> None:
     assert operations([te.compute((4,), formula, name="B").op], {}) == 4 * 3
 
 
-def test_an_operation_may_state_what_an_element_takes() -> None:
+def test_an_operation_may_declare_its_count_per_element() -> None:
     A = te.placeholder((5, 6), name="A")
     k = te.reduce_axis((0, 6), name="k")
 
@@ -87,7 +87,7 @@ def test_tensors_read_as_indices_are_found() -> None:
     assert index_readers([B.op]) == {where}
 
 
-def test_elements_read_backwards_count_no_index() -> None:
+def test_reversed_indices_count_no_operation() -> None:
     a = te.placeholder((100,))
     b = te.compute((50,), lambda i: a[i * 2 + 1] * 3.0)
     c = te.compute((50,), lambda i: te.exp(b[i]) + b[49 - i])

@@ -1,4 +1,4 @@
-"""What the tutorials share: their programs compiled by both code generators."""
+"""Fixtures of the tutorials: run their programs compiled by both code generators."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Check = Callable[..., None]
 
 @pytest.fixture(params=["native", "c"])
 def check(request: pytest.FixtureRequest) -> Check:
-    """``check(schedule, args, inputs, *wanted)``: compiled for one of the targets, it computes ``wanted``."""
+    """``check(schedule, args, inputs, *wanted)``: compile for a target and compare with ``wanted``."""
 
     def run(s: Any, args: Sequence[Any], inputs: Sequence[Any], *wanted: Any, rtol: float = 1e-5) -> None:
         made = tvmlite.build(s, args, target=request.param, name="tutorial")

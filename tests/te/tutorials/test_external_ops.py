@@ -1,4 +1,4 @@
-"""Stages computed elsewhere: by Python, by C, by loops written by hand, among stages of our own."""
+"""Stages computed by Python, by C, and by hand-written loops, among ordinary stages."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def _own_names(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(registry, "_functions", {})
 
 
-def test_a_library_multiplies_and_we_add(check: Any) -> None:
+def test_a_python_function_multiplies_and_a_compute_adds(check: Any) -> None:
     @te.register_func("tutorial.matmul")
     def matmul(a: np.ndarray, b: np.ndarray, c: np.ndarray) -> None:
         np.matmul(a, b, out=c)
@@ -49,7 +49,7 @@ def test_a_c_function_fills_a_row(check: Any) -> None:
     check(te.create_schedule(C.op), [A, C], [a], a[::-1] * 2)
 
 
-def test_loops_written_by_hand(check: Any) -> None:
+def test_hand_written_loops(check: Any) -> None:
     A = te.placeholder((te.var("n"),), name="A")
 
     def prefix(ins: Any, outs: Any) -> Any:

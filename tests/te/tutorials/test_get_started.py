@@ -18,7 +18,7 @@ def vectors(n: Any) -> Any:
 
 
 @pytest.mark.slow
-def test_a_function_of_any_length(check: Any) -> None:
+def test_a_function_for_any_length(check: Any) -> None:
     A, B, C = vectors(te.var("n"))
     s = te.create_schedule(C.op)
     for n in (0, 1, 1024, 1031):
@@ -26,7 +26,7 @@ def test_a_function_of_any_length(check: Any) -> None:
         check(s, [A, B, C], [a, b], a + b)
 
 
-def test_the_loop_is_split_shared_out_and_vectorised(check: Any) -> None:
+def test_the_loop_is_split_parallelized_and_vectorized(check: Any) -> None:
     A, B, C = vectors(te.var("n"))
     s = te.create_schedule(C.op)
     outer, inner = s[C].split(C.op.axis[0], factor=64)
@@ -37,7 +37,7 @@ def test_the_loop_is_split_shared_out_and_vectorised(check: Any) -> None:
     check(s, [A, B, C], [a, b], a + b)
 
 
-def test_the_output_may_be_given_and_the_code_be_read() -> None:
+def test_the_output_can_be_given_and_the_code_read() -> None:
     A, B, C = vectors(16)
     add = tvmlite.build(te.create_schedule(C.op), [A, B, C], name="add")
     a, b = np.random.rand(2, 16).astype("f4")

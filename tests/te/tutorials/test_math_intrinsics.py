@@ -1,4 +1,4 @@
-"""Mathematical functions: C's by name, ours for all targets, and ones declared by the user."""
+"""Math functions: C functions by name, portable ones for all targets, and ones declared by the user."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def of_vector(function: Any) -> Any:
     return s, [A, B]
 
 
-def test_a_c_function_by_name(check: Any) -> None:
+def test_a_c_function_is_called_by_name(check: Any) -> None:
     s, args = of_vector(lambda x: te.call_pure_extern("float32", "expf", x))
     x = np.random.rand(21).astype("f4")
     check(s, args, [x], np.exp(x))
@@ -29,14 +29,14 @@ def test_a_c_function_by_name(check: Any) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["exp", "log", "tanh", "sigmoid", "sqrt", "erf", "floor", "cos"])
-def test_one_name_for_all_targets(name: str, check: Any) -> None:
+def test_one_name_works_for_all_targets(name: str, check: Any) -> None:
     s, args = of_vector(getattr(te, name))
     x = np.random.rand(21).astype("f4") + 0.1
     known: dict[str, Any] = {"sigmoid": lambda v: 1 / (1 + np.exp(-v)), "erf": np.vectorize(math.erf)}
     check(s, args, [x], (known.get(name) or getattr(np, name))(x))
 
 
-def test_an_intrinsic_declared_by_the_user(check: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_intrinsic_can_be_declared_by_the_user(check: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(registry, "_rules", {})
 
     def softplus(x: Any) -> Any:

@@ -1,4 +1,4 @@
-"""A product of matrices made faster step by step: blocks, vectors, order, packing, a write cache, threads."""
+"""A matrix product optimized step by step: blocks, vectors, order, packing, a write cache, threads."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def packed(cached: bool = False, threads: bool = False) -> Any:
     ],
     ids=["naive", "blocking", "vectors", "permuted", "packing", "write cache", "threads"],
 )
-def test_every_step_gives_the_product(step: Any, check: Any) -> None:
+def test_every_step_computes_the_product(step: Any, check: Any) -> None:
     s, args = step()
     a, b = np.random.rand(M, K).astype("f4"), np.random.rand(K, N).astype("f4")
     check(s, args, [a, b], a @ b)

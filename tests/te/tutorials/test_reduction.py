@@ -1,4 +1,4 @@
-"""Sums: their schedules, their factors, two axes at once, and reducers of one's own."""
+"""Reductions: their schedules, rfactor, two axes at once, and user-defined reducers."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def row_sums(n: Any, m: Any) -> Any:
     return A, k, te.compute((n,), lambda i: te.sum(A[i, k], axis=k), name="B")
 
 
-def test_the_sum_of_each_row(check: Any) -> None:
+def test_sum_of_each_row(check: Any) -> None:
     A, _, B = row_sums(te.var("n"), te.var("m"))
     s = te.create_schedule(B.op)
     a = np.random.rand(20, 33).astype("f4")
@@ -34,7 +34,7 @@ def test_both_loops_can_be_split(check: Any) -> None:
     check(s, [A, B], [a], a.sum(1))
 
 
-def test_partial_sums_first(check: Any) -> None:
+def test_rfactor_computes_partial_sums_first(check: Any) -> None:
     A, k, B = row_sums(te.var("n"), te.var("m"))
     s = te.create_schedule(B.op)
     _, ki = s[B].split(k, factor=16)
@@ -61,7 +61,7 @@ def test_a_convolution_reduces_over_two_axes(check: Any) -> None:
     check(s, [image, kernel, out], [x, f], want)
 
 
-def test_a_reducer_of_ones_own(check: Any) -> None:
+def test_a_user_defined_reducer(check: Any) -> None:
     product = te.comm_reducer(lambda x, y: x * y, lambda t: te.const(1, dtype=t), name="product")
     A = te.placeholder((te.var("n"), 6), name="A")
     k = te.reduce_axis((0, 6), name="k")

@@ -1,4 +1,4 @@
-"""The primitives one after the other, each on a small computation."""
+"""The schedule primitives one after the other, each on a small computation."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def product(m: Any, n: Any) -> Any:
         lambda s, C: s[C].pragma(C.op.axis[0], "auto_unroll_max_step", 16),
     ],
 )
-def test_primitives_of_one_stage_keep_the_meaning(arrange: Any, check: Any) -> None:
+def test_primitives_of_one_stage_keep_the_results(arrange: Any, check: Any) -> None:
     A, B, C = product(te.var("m"), te.var("n"))
     s = te.create_schedule([C.op])
     arrange(s, C)
@@ -54,7 +54,7 @@ def chain() -> Any:
         (lambda s, B, C: s[C].reverse_compute_at(s[B], B.op.axis[0]), 1),
     ],
 )
-def test_where_a_stage_is_computed(arrange: Any, loops: int, check: Any) -> None:
+def test_a_stage_can_be_inlined_or_moved_into_a_loop(arrange: Any, loops: int, check: Any) -> None:
     A, B, C = chain()
     s = te.create_schedule(C.op)
     arrange(s, B, C)

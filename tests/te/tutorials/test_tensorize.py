@@ -1,4 +1,4 @@
-"""A micro-kernel in the place of inner loops: products of a matrix and a vector."""
+"""Inner loops replaced by a micro-kernel: products of a matrix and a vector."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tvmlite import te
 
 
 def micro_kernel(m: int, l: int) -> Any:  # noqa: E741
-    """``c[i] += sum(a[k] * b[i, k])``, a row of vectors at a time."""
+    """``c[i] += sum(a[k] * b[i, k])``, one row of ``b`` at a time."""
     a, b = te.placeholder((l,), name="a"), te.placeholder((m, l), name="b")
     k = te.reduce_axis((0, l), name="k")
     c = te.compute((m,), lambda i: te.sum(a[k] * b[i, k], axis=k), name="c")
@@ -57,7 +57,7 @@ def product(n: int, m: int, l: int) -> Any:  # noqa: E741
     return A, B, te.compute((n, m), lambda i, j: te.sum(A[i, k] * B[j, k], axis=k), name="C")
 
 
-def test_the_inner_loop_becomes_the_kernel(check: Any) -> None:
+def test_the_inner_loop_is_replaced_by_the_kernel(check: Any) -> None:
     A, B, C = product(12, 32, 24)
     s = te.create_schedule(C.op)
     x, y = C.op.axis
@@ -68,7 +68,7 @@ def test_the_inner_loop_becomes_the_kernel(check: Any) -> None:
     check(s, [A, B, C], [a, b], a @ b.T)
 
 
-def test_a_reduction_in_parts_resets_and_updates(check: Any) -> None:
+def test_a_split_reduction_resets_and_updates(check: Any) -> None:
     A, B, C = product(12, 32, 48)
     s = te.create_schedule(C.op)
     x, y = C.op.axis

@@ -1,4 +1,4 @@
-"""Computations of several outputs: side by side, reduced together, and scheduled."""
+"""Computations with several outputs: side by side, reduced together, and scheduled."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ def test_two_outputs_over_the_same_axes(check: Any) -> None:
 
 
 def argmax(x: Any, y: Any) -> Any:
-    """Of two (index, value) pairs the one of the greater value."""
+    """The one of two (index, value) pairs with the greater value."""
     return te.select(x[1] >= y[1], x[0], y[0]), te.select(x[1] >= y[1], x[1], y[1])
 
 
-def test_where_the_greatest_is(check: Any) -> None:
+def test_argmax_is_a_reduction_of_pairs(check: Any) -> None:
     m, n = te.var("m"), te.var("n")
     index, value = te.placeholder((m, n), "int32", name="index"), te.placeholder((m, n), name="value")
     reducer = te.comm_reducer(argmax, lambda i, v: (te.const(-1, i), te.min_value(v)), name="argmax")
@@ -37,7 +37,7 @@ def test_where_the_greatest_is(check: Any) -> None:
     check(s, [index, value, place, greatest], [indices, given], given.argmax(1), given.max(1))
 
 
-def test_outputs_of_one_stage_move_together(check: Any) -> None:
+def test_outputs_of_one_stage_are_moved_together(check: Any) -> None:
     A = te.placeholder((6, 8), name="A")
     double, triple = te.compute((6, 8), lambda i, j: (A[i, j] * 2.0, A[i, j] * 3.0), name="parts")
     total = te.compute((6, 8), lambda i, j: double[i, j] + triple[i, j], name="total")

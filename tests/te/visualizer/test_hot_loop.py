@@ -1,4 +1,4 @@
-"""The innermost loop found in assembly."""
+"""Finding the innermost hot loop in assembly."""
 
 from __future__ import annotations
 
@@ -42,14 +42,14 @@ def test_the_deepest_loop_that_computes_is_found_and_counted() -> None:
     assert hot.text.splitlines()[-1].split() == ["jne", ".LBB0_2"]
 
 
-def test_long_loops_are_cut_but_counted() -> None:
+def test_long_loops_are_truncated_but_counted() -> None:
     hot = hot_loop(ASSEMBLY, most=2)
 
     assert hot.text.splitlines()[-1] == "        ... 4 more lines"
     assert hot.instructions == 5
 
 
-def test_a_function_without_a_loop_is_shown_as_it_begins() -> None:
+def test_a_function_without_a_loop_is_shown_from_its_beginning() -> None:
     hot = hot_loop("main:\n\tvaddps\t%zmm0, %zmm1, %zmm0\n\tretq\n.Lfunc_end0:\n")
 
     assert (hot.depth, hot.instructions, hot.fused) == (0, 2, 0)

@@ -1,4 +1,4 @@
-"""Products of bytes by C functions: the bits of plain numpy, on this machine and on emulated ones."""
+"""Products of bytes by C functions have the bits of plain numpy, on this machine and on emulated ones."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def drawn(*shape: int, seed: int = 0) -> np.ndarray:
     return np.random.default_rng((seed, *shape)).integers(-128, 128, shape).astype("int8")
 
 
-# --- the functions, as plain C
+# --- the functions as plain C
 
 
 @pytest.fixture(scope="module")
@@ -58,7 +58,7 @@ def pointers(*arrays: np.ndarray) -> list[ctypes.c_void_p]:
 
 
 @pytest.mark.parametrize(("count", "terms"), [*itertools.product((1, 2, 4, 7), (1, 3, 16, 37, 200))])
-def test_rows(plain: ctypes.CDLL, count: int, terms: int) -> None:
+def test_dot_products_of_rows(plain: ctypes.CDLL, count: int, terms: int) -> None:
     data, rows, sums = drawn(terms), drawn(count, terms, seed=1), np.zeros(count, np.int32)
 
     plain.tl_dot_rows_i8(*pointers(sums, data, rows), count, terms)
@@ -68,7 +68,7 @@ def test_rows(plain: ctypes.CDLL, count: int, terms: int) -> None:
 
 @pytest.mark.parametrize(("count", "step"), [*itertools.product((1, 2, 5, 8), (1, 2, 3))])
 @pytest.mark.parametrize(("height", "width"), [(1, 1), (3, 3), (2, 5), (5, 4)])
-def test_windows(plain: ctypes.CDLL, count: int, step: int, height: int, width: int) -> None:
+def test_dot_products_of_windows(plain: ctypes.CDLL, count: int, step: int, height: int, width: int) -> None:
     line = (count - 1) * step + width + 2
     data, window, sums = drawn(height, line), drawn(height, width, seed=1), np.zeros(count, np.int32)
 
@@ -93,7 +93,7 @@ def weight(*shape: int, seed: int = 0) -> relay.Expr:
 
 
 def images(channels: int, window: int, stride: int, groups: int = 1) -> Module:
-    """A convolution of ``window`` by ``window``, whose data is padded with another number than 0."""
+    """A convolution of ``window`` by ``window`` whose data is padded with a number other than 0."""
     x = relay.var("x", shape=(1, 6, 9, 7))
     options = {"padding": (window // 2,) * 2, "strides": (stride,) * 2, "groups": groups}
     y = relay.nn.conv2d(codes(x, 0.02), weight(channels, 6 // groups, window, window), **options)
@@ -124,14 +124,14 @@ BY_FUNCTIONS = [name for name in MODELS if name not in ("in groups", "depthwise 
 
 
 @pytest.mark.parametrize("name", BY_FUNCTIONS)
-def test_bytes_are_multiplied_by_a_function(name: str) -> None:
+def test_products_of_bytes_call_a_function(name: str) -> None:
     lib = tvmlite.compile(MODELS[name](), "c -mcpu=cortex-m4", name="net")
 
     assert any(f"{function}(&" in lib.source("c") for function in NAMES)
 
 
 @pytest.mark.parametrize("dilation", [1, 2])
-def test_dilated_windows_and_floats_have_loops(dilation: int) -> None:
+def test_dilated_windows_and_floats_use_plain_loops(dilation: int) -> None:
     x = relay.var("x", shape=(1, 6, 9, 7))
     floats = relay.const(np.ones((4, 6, 3, 3), "float32"))
     data, kernel = (x, floats) if dilation == 1 else (codes(x, 0.02), weight(4, 6, 3, 3))
@@ -143,7 +143,7 @@ def test_dilated_windows_and_floats_have_loops(dilation: int) -> None:
 
 
 @pytest.mark.parametrize("cpu", TARGETS)
-def test_the_table_of_machines_says_which_instructions_there_are(cpu: str) -> None:
+def test_included_headers_follow_from_the_instruction_sets_of_the_table(cpu: str) -> None:
     text = tvmlite.compile(MODELS["3x3"](), f"c -mcpu={cpu}", name="net").source("c")
 
     for header in ("arm_acle.h", "arm_mve.h"):
@@ -154,12 +154,12 @@ def test_the_table_of_machines_says_which_instructions_there_are(cpu: str) -> No
 @pytest.mark.slow
 @pytest.mark.parametrize("cpu", TARGETS)
 @pytest.mark.parametrize("name", MODELS)
-def test_emulated_processors_have_the_interpreters_bits(name: str, cpu: str, tmp_path: Path) -> None:
+def test_emulated_processors_have_the_bits_of_the_interpreter(name: str, cpu: str, tmp_path: Path) -> None:
     if bare_metal.missing():
         pytest.skip(f"no {bare_metal.missing()[0]}")
     tvmlite.compile(MODELS[name](), f"c -mcpu={cpu}", name="net").export(tmp_path / "net.c")
     text = (tmp_path / "net_test.c").read_text().replace("NET_TOLERANCE 0.0001", "NET_TOLERANCE 0.0")
-    (tmp_path / "net_test.c").write_text(text)  # not one code may be another
+    (tmp_path / "net_test.c").write_text(text)  # no code may differ
 
     for level in ("-Os", "-O2"):
         code, count = bare_metal.run(bare_metal.compiled(tmp_path, cpu, level), cpu)
@@ -169,7 +169,7 @@ def test_emulated_processors_have_the_interpreters_bits(name: str, cpu: str, tmp
 
 
 @pytest.mark.slow
-def test_words_and_vectors_are_fewer_instructions(tmp_path: Path) -> None:
+def test_dsp_instructions_reduce_the_instruction_count(tmp_path: Path) -> None:
     if bare_metal.missing():
         pytest.skip(f"no {bare_metal.missing()[0]}")
     counts = []

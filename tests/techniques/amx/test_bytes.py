@@ -1,7 +1,7 @@
-"""Dense layers and convolutions of bytes by AMX's tiles.
+"""Dense layers and convolutions of bytes in AMX tiles.
 
-A model of the instructions in numpy (``tile_model``) runs the statements for tiles, which few machines have,
-and the assembly is looked at.
+A model of the instructions in numpy (``tile_model``) runs the tile statements, as few machines have tiles;
+the assembly is inspected.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def bytes_of(dtype: str, *shape: int) -> np.ndarray:
 
 @pytest.mark.parametrize("dtype", ["uint8", "int8"])
 @pytest.mark.parametrize(("form", "rows", "blocks"), FORMS)
-def test_tiles_of_bytes_make_the_sums_of_the_formula(
+def test_tiles_of_bytes_compute_the_sums_of_the_formula(
     form: str, rows: tuple[int, ...], blocks: int, dtype: str
 ) -> None:
     intrinsic = amx.tile_product(rows, blocks, form, dtype)
@@ -91,7 +91,7 @@ def module(x: Any, body: Expr) -> Module:
 
 
 def runs(task: Any, tiles: bool) -> tuple[list[np.ndarray], int]:
-    """What the kernel ``task`` makes of random data, by tiles or by the plain loops; products of tiles."""
+    """Run the kernel ``task`` by tiles or plain loops; return its results and the number of tile products."""
     function = lowered_kernel(task, WITH_TILES)
     source = np.random.default_rng(5)
     arrays = []
@@ -113,7 +113,7 @@ def runs(task: Any, tiles: bool) -> tuple[list[np.ndarray], int]:
     ("made", "kernels"),
     [(dense(), 1), (convolution(1, 7), 1), pytest.param(convolution(3, 6), 2, marks=pytest.mark.exhaustive)],
 )
-def test_layers_of_bytes_by_tiles_have_the_bits_of_the_plain_loops(made: Module, kernels: int) -> None:
+def test_layers_of_bytes_in_tiles_have_the_bits_of_plain_loops(made: Module, kernels: int) -> None:
     lib = tvmlite.compile(made, WITH_TILES)
     every, _ = kernel_tasks(lib.module, WITH_TILES)
     by_tiles = 0
@@ -127,13 +127,13 @@ def test_layers_of_bytes_by_tiles_have_the_bits_of_the_plain_loops(made: Module,
 
 
 @pytest.mark.parametrize("made", [dense(), convolution(3, 14)])
-def test_only_targets_with_tiles_of_bytes_use_them(made: Module) -> None:
+def test_only_targets_with_byte_tiles_use_them(made: Module) -> None:
     assembly = tvmlite.compile(made, WITH_TILES).source("asm")
     assert "tdpbusd" in assembly
     assert "tdpbusd" not in (other := tvmlite.compile(made, WITHOUT).source("asm"))
     assert "vpdpbusd" in other
 
 
-def test_other_numbers_are_an_error() -> None:
+def test_tiles_of_other_dtypes_are_refused() -> None:
     with pytest.raises(TensorExpressionError, match="data of float32, expected bfloat16, uint8, int8"):
         amx.tile_product((16,), 1, amx.ROWS, "float32")

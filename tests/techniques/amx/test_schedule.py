@@ -1,6 +1,6 @@
-"""Dense layers and convolutions by AMX's tiles, as graphs come to them.
+"""Dense layers and convolutions in AMX tiles, compiled from graphs.
 
-Schedules for tiles run on every machine: where there are none, plain loops stand for the instructions.
+Schedules for tiles run on every machine: without tiles, plain loops replace the instructions.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ WITH_TILES = "llvm -mtriple=x86_64-unknown-linux-gnu -mcpu=sapphirerapids"
 WITHOUT = "llvm -mtriple=x86_64-unknown-linux-gnu -mcpu=znver5"
 NATIVE = Target.parse("native")
 TILED = NATIVE if NATIVE.has("amx-bf16") else Target.parse(WITH_TILES)
-"""What is scheduled for; code is made for this machine."""
+"""The target of schedules; code is generated for this machine."""
 
 
 def rounded(values: np.ndarray) -> np.ndarray:
@@ -37,13 +37,13 @@ def rounded(values: np.ndarray) -> np.ndarray:
 
 
 def convolved(x: np.ndarray, w: np.ndarray, stride: int, padding: int) -> np.ndarray:
-    """The convolution, in plain numpy."""
+    """The convolution in plain numpy."""
     padded = np.pad(x, ((0, 0), (0, 0), (padding, padding), (padding, padding)))
     windows = np.lib.stride_tricks.sliding_window_view(padded, w.shape[2:], axis=(2, 3))
     return np.einsum("nchwyx,ocyx->nohw", windows[:, :, ::stride, ::stride], w, optimize=True)
 
 
-# size of the image, channels, then of each convolution: channels, window, stride. The first reads
+# Size of the image, its channels, then channels, window and stride of each convolution. The first reads
 # channels-first, the last writes it.
 NETWORKS = [
     (30, 3, [(32, 7, 2), (64, 3, 2), (8, 1, 1)]),
@@ -59,7 +59,7 @@ NETWORKS = [
 
 
 def network(size: int, channels: int, layers: list[tuple[int, int, int]]) -> tuple[Any, Any, Any]:
-    """Convolutions with ReLU behind each: a module, its input and what it computes."""
+    """Convolutions followed by ReLU: the module, its input and the expected result."""
     rng = np.random.default_rng(0)
     x = rounded(rng.standard_normal((2, channels, size, size)).astype("float32"))
     parameter = value = relay.var("x", shape=x.shape)
@@ -92,9 +92,7 @@ def compiled(module: Any) -> CompiledModule:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("size", "channels", "layers"), NETWORKS)
-def test_convolutions_are_those_of_numpy(
-    size: int, channels: int, layers: list[tuple[int, int, int]]
-) -> None:
+def test_convolutions_agree_with_numpy(size: int, channels: int, layers: list[tuple[int, int, int]]) -> None:
     module, x, want = network(size, channels, layers)
     np.testing.assert_allclose(compiled(module)(x), want, rtol=2e-2, atol=2e-2)
 
@@ -103,7 +101,7 @@ SHAPES = [(128, 96, 64), (49, 64, 32), (2 * 50, 32, 48), (9, 64, 16)]
 
 
 @pytest.mark.parametrize(("rows", "depth", "columns"), SHAPES)
-def test_dense_layers_are_those_of_numpy(rows: int, depth: int, columns: int) -> None:
+def test_dense_layers_agree_with_numpy(rows: int, depth: int, columns: int) -> None:
     rng = np.random.default_rng(0)
     x = rounded(rng.standard_normal((rows, depth)).astype("float32"))
     w = rounded(rng.standard_normal((columns, depth)).astype("float32"))
@@ -114,23 +112,23 @@ def test_dense_layers_are_those_of_numpy(rows: int, depth: int, columns: int) ->
 
 
 @pytest.mark.parametrize("target", [WITH_TILES, WITHOUT])
-def test_channels_are_in_blocks_of_32_only_where_there_are_tiles(target: str) -> None:
+def test_only_targets_with_tiles_use_channel_blocks_of_32(target: str) -> None:
     module, _, _ = network(*NETWORKS[0])
     source = tvmlite.compile(module, target=target, precision="bfloat16").source("llvm")
     assert ("tdpbf16ps" in source) == (target == WITH_TILES)
 
 
-def test_channels_that_are_no_whole_blocks_are_left_to_vectors() -> None:
+def test_channels_that_do_not_fill_blocks_use_vectors() -> None:
     module, _, _ = network(14, 8, [(48, 1, 1), (48, 3, 1), (48, 1, 1), (8, 1, 1)])
     assert "tdpbf16ps" not in tvmlite.compile(module, target=WITH_TILES, precision="bfloat16").source("llvm")
 
 
-def test_float32_has_no_tiles() -> None:
+def test_float32_does_not_use_tiles() -> None:
     module, _, _ = network(*NETWORKS[0])
     assert "tdpbf16ps" not in tvmlite.compile(module, target=WITH_TILES).source("llvm")
 
 
-def test_the_quickest_tiles_come_first() -> None:
+def test_the_fastest_tiles_come_first() -> None:
     assert tiles_of(128, [1, 2])[0] == Tile(2, 1, 32)
     assert tiles_of(14, [2], 14)[0] == Tile(2, 2, 14)
     assert Tile(1, 1, 49).each == (13, 12, 12, 12)
@@ -154,7 +152,7 @@ TASKS = [
 
 
 def made(task: Task, knobs: dict[str, Any], arrays: list[np.ndarray]) -> tuple[np.ndarray, str]:
-    """What the task computes with ``knobs``, and its LLVM IR for its own target."""
+    """The result of the task with ``knobs``, and its LLVM IR for its own target."""
     schedule, args = task.instantiate(ConfigEntity({**task.default.settings, **knobs}))
     code = llvm.generate(legalize(tvmlite.lower(schedule, args), task.target), task.target)
     return tvmlite.build(schedule, args, name="product")(*arrays), code

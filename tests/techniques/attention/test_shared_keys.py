@@ -1,4 +1,4 @@
-"""Attention whose heads share keys, of floats and of codes, against plain numpy."""
+"""Attention with heads that share keys, of floats and of quantized codes, against plain numpy."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tvmlite.machine.target import Target
 from tvmlite.relay.ir.nodes import Expr, Function
 from tvmlite.relay.ir.op import make
 
-pytestmark = pytest.mark.filterwarnings("error")  # of schedules that do not fit
+pytestmark = pytest.mark.filterwarnings("error")  # e.g. about schedules that do not fit
 
 rng = np.random.default_rng(0)
 SLOW, EXHAUSTIVE = pytest.mark.slow, pytest.mark.exhaustive
@@ -24,7 +24,7 @@ OPEN = [
     pytest.param("llvm -mcpu=haswell", True, marks=SLOW),
     pytest.param("c", True, marks=[SLOW, EXHAUSTIVE]),
 ]
-"""Targets, and whether the extents are known when the model runs only."""
+"""Targets, and whether the extents are symbolic."""
 
 
 def normal(*shape: int) -> np.ndarray:
@@ -32,7 +32,7 @@ def normal(*shape: int) -> np.ndarray:
 
 
 def attention(query: np.ndarray, key: np.ndarray, value: np.ndarray, mask: np.ndarray) -> np.ndarray:
-    """In float64."""
+    """The expected result, computed in float64."""
     shared = query.shape[1] // key.shape[1]
     wide = [np.repeat(one.astype("float64"), shared, axis=1) for one in (key, value)]
     scores = query.astype("float64") @ wide[0].swapaxes(2, 3) * 0.25 + mask
@@ -78,7 +78,7 @@ def test_heads_that_share_keys_have_their_own_results(
 
 
 def codes_group(queries: int | str, length: int | str = "m") -> Function:
-    """8 heads that share 2 of int8, each row of which has a scale."""
+    """8 query heads that share 2 key heads of int8 codes; each row has a scale."""
     query, mask = relay.var("q", shape=(1, 8, queries, 32)), relay.var("mask", shape=())
     codes = [relay.var(name, shape=(1, 2, length, 32), dtype="int8") for name in "kv"]
     scales = [relay.var(name, shape=(1, 2, length, 1)) for name in ("ks", "vs")]
@@ -88,7 +88,7 @@ def codes_group(queries: int | str, length: int | str = "m") -> Function:
 
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("queries", [1, 7, pytest.param("n", marks=pytest.mark.slow)])
-def test_codes_are_read_in_one_kernel(queries: int | str, target: str) -> None:
+def test_codes_are_dequantized_inside_the_attention_kernel(queries: int | str, target: str) -> None:
     lib = tvmlite.compile(codes_group(queries), target)
     assert [kernel.count("attention") for kernel in lib.kernel_labels] == [1]
     query = normal(1, 8, 3 if queries == "n" else int(queries), 32)
@@ -101,8 +101,8 @@ def test_codes_are_read_in_one_kernel(queries: int | str, target: str) -> None:
     np.testing.assert_allclose(made, attention(query, key, value, np.zeros(())), rtol=1e-4, atol=1e-5)
 
 
-def test_of_one_token_no_float_copy_of_the_cache_is_made() -> None:
-    """What grows with the cache are the scores and their powers, of 8 heads: no rows of 32 elements."""
+def test_for_one_token_no_float_copy_of_the_cache_is_made() -> None:
+    """Only the scores and their exponentials, of 8 heads, grow with the cache: no rows of 32 elements."""
 
     def scratch(length: int) -> int:
         return int(tvmlite.compile(codes_group(1, length)).signature.workspace or 0)

@@ -1,4 +1,4 @@
-"""Channels in blocks where that pays, transforms at the borders only; everything else as it was."""
+"""Channels are blocked where that pays off, with transforms at the borders only; all else is unchanged."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def conv(x: Expr, outputs: int, size: int = 3, groups: int = 1, **attrs: Any) ->
 
 
 def altered(params: list[Var], body: Expr, target: Target = wide, **dims: int) -> Expr:
-    """The body after the pass and folding, which must not have changed what it computes."""
+    """The body after the pass and folding; checks that the results are unchanged."""
     before = Module({"main": Function(tuple(params), body)})
     after = fold_constant(alter_op_layout(target)(before))
     shapes = [[d if isinstance(d, int) else dims[d.name] for d in p.type.shape] for p in params]  # type: ignore[union-attr]
@@ -45,7 +45,7 @@ def altered(params: list[Var], body: Expr, target: Target = wide, **dims: int) -
     data = [rng.standard_normal(shape).astype(kind) for shape, kind in zip(shapes, kinds, strict=True)]
     made, wanted = (np.asarray(interpret(one, data), "float32") for one in (after, before))
     error = 1e-4 if tensor_type_of(body).dtype == "float32" else 2e-2
-    largest = max(1.0, float(np.abs(wanted).max(initial=0)))  # of sums that cancel little is left
+    largest = max(1.0, float(np.abs(wanted).max(initial=0)))  # the error of sums that nearly cancel
     np.testing.assert_allclose(made, wanted, rtol=error, atol=error * largest)
     return after.main.body
 
@@ -55,7 +55,7 @@ def calls(body: Expr) -> list[str]:
 
 
 def layouts(body: Expr) -> list[tuple[str, str]]:
-    """What each convolution reads and writes."""
+    """The data and output layout of each convolution."""
     found = [node for node in postorder(body) if isinstance(node, Call) and node.op == CONV]
     return [(node["data_layout"], node["out_layout"]) for node in found]
 
@@ -63,7 +63,7 @@ def layouts(body: Expr) -> list[tuple[str, str]]:
 image = var("x", (1, 3, 9, 8))
 
 
-def test_a_chain_goes_into_blocks_once_and_comes_back_once() -> None:
+def test_a_chain_is_transformed_to_blocks_once_and_back_once() -> None:
     x = make("nn.relu", make("nn.bias_add", conv(image, 32), const(32)))
     x = make("clip", conv(x, 32, groups=32, strides=(2, 2)), a_min=0.0, a_max=6.0)
     x = make("nn.max_pool2d", conv(x, 48, 1), pool_size=(3, 3), padding=1)
@@ -78,7 +78,7 @@ def test_a_chain_goes_into_blocks_once_and_comes_back_once() -> None:
 
 
 @pytest.mark.parametrize("approximate", ["none", "tanh"])
-def test_gelu_of_either_kind_stays_in_blocks(approximate: str) -> None:
+def test_both_kinds_of_gelu_stay_in_blocks(approximate: str) -> None:
     x = make("nn.gelu", make("nn.bias_add", conv(image, 32), const(32)), approximate=approximate)
     body = altered([image], make("nn.global_avg_pool2d", make("add", x, conv(x, 32))))
 
@@ -86,7 +86,7 @@ def test_gelu_of_either_kind_stays_in_blocks(approximate: str) -> None:
     assert "layout_transform" not in calls(body)
 
 
-def test_weights_and_biases_are_laid_out_at_compile_time() -> None:
+def test_weights_and_biases_are_transformed_at_compile_time() -> None:
     x = make("nn.bias_add", conv(image, 20, 2), bias := const(20))
     body = altered([image], make("nn.relu", conv(x, 16, 1)))
 
@@ -96,7 +96,7 @@ def test_weights_and_biases_are_laid_out_at_compile_time() -> None:
     assert not weights[0][1, ..., 4:].any()
 
 
-def test_one_convolution_between_channels_first_neighbours_stays_so() -> None:
+def test_one_convolution_between_channels_first_neighbours_keeps_their_layout() -> None:
     body = altered([image], make("nn.softmax", make("nn.relu", conv(image, 32)), axis=1))
 
     assert layouts(body) == [("NCHW", "NCHW")]
@@ -106,7 +106,7 @@ def test_one_convolution_between_channels_first_neighbours_stays_so() -> None:
 @pytest.mark.parametrize(
     ("channels", "target", "block"), [(24, wide, 16), (8, wide, 8), (5, wide, 8), (40, narrow, 4)]
 )
-def test_the_block_is_the_widest_that_channels_fill(channels: int, target: Target, block: int) -> None:
+def test_the_block_is_the_widest_that_the_channels_fill(channels: int, target: Target, block: int) -> None:
     x = make("sigmoid", conv(image, channels))
 
     body = altered([image], conv(x, 7), target)
@@ -114,7 +114,7 @@ def test_the_block_is_the_widest_that_channels_fill(channels: int, target: Targe
     assert layouts(body)[0] == ("NCHW", f"NCHW{block}c")
 
 
-def test_sums_and_gates_stay_in_blocks() -> None:
+def test_additions_and_gates_stay_in_blocks() -> None:
     x = make("nn.relu", conv(image, 24))
     gate = conv(make("nn.relu", conv(make("nn.global_avg_pool2d", x), 8, 1)), 24, 1)
     x = make("add", make("multiply", x, make("sigmoid", gate)), x)
@@ -125,7 +125,7 @@ def test_sums_and_gates_stay_in_blocks() -> None:
     assert ("NCHW8c", "NCHW16c") in layouts(body)
 
 
-def test_values_of_other_shapes_are_spread_to_blocks() -> None:
+def test_operands_of_other_shapes_are_broadcast_to_blocks() -> None:
     mask, row, scalar = var("m", (1, 1, 9, 8)), var("r", (8,)), var("s", ())
     x = make("multiply", conv(image, 32), mask)
     x = make("add", make("add", x, row), scalar)
@@ -137,7 +137,7 @@ def test_values_of_other_shapes_are_spread_to_blocks() -> None:
     assert "layout_transform" not in calls(body)
 
 
-def test_whole_blocks_are_joined_in_blocks() -> None:
+def test_whole_blocks_are_concatenated_in_blocks() -> None:
     x = conv(image, 32)
     joined = make("concatenate", Tuple((conv(x, 16, 1), conv(x, 20))), axis=1)
 
@@ -146,7 +146,7 @@ def test_whole_blocks_are_joined_in_blocks() -> None:
     assert calls(body) == [CONV, CONV, CONV, "concatenate", "nn.relu", CONV]
 
 
-def test_channels_that_leave_gaps_are_joined_channels_first() -> None:
+def test_partially_filled_blocks_are_concatenated_channels_first() -> None:
     x = conv(image, 32)
     joined = make("concatenate", Tuple((conv(x, 20, 1), conv(x, 16))), axis=1)
 
@@ -155,13 +155,13 @@ def test_channels_that_leave_gaps_are_joined_channels_first() -> None:
     assert layouts(body)[1:] == [("NCHW16c", "NCHW"), ("NCHW16c", "NCHW"), ("NCHW", "NCHW")]
 
 
-def test_groups_of_whole_blocks_have_vectors_of_their_own() -> None:
+def test_groups_of_whole_blocks_are_computed_in_blocks() -> None:
     x = conv(conv(image, 24), 32, groups=2)
 
     assert layouts(altered([image], conv(x, 32)))[1:] == [("NCHW16c", "NCHW16c"), ("NCHW16c", "NCHW")]
 
 
-def test_open_sizes_resizing_padding_and_means() -> None:
+def test_symbolic_sizes_resizing_padding_and_means_stay_in_blocks() -> None:
     free = var("x", ("n", 3, "h", "w"))
     x = make("image.resize2d", conv(free, 32), size=(7, 10))
     x = make("nn.pad", conv(x, 32), pad_width=((0, 0), (0, 0), (1, 0), (0, 2)))
@@ -173,18 +173,18 @@ def test_open_sizes_resizing_padding_and_means() -> None:
     assert layouts(body)[0] == ("NCHW", "NCHW16c")
 
 
-def test_what_is_in_blocks_and_asked_for_is_laid_out_back_and_cropped() -> None:
+def test_a_result_in_blocks_is_transformed_back_and_cropped() -> None:
     x = make("nn.relu", conv(image, 24))
     body = altered([image], make("nn.global_max_pool2d", make("nn.max_pool2d", conv(x, 24), pool_size=2)))
 
     assert calls(body)[-2:] == ["layout_transform", "strided_slice"]
 
 
-def test_what_a_broadcast_operand_is_made_of_is_not_computed_again_channels_first() -> None:
+def test_a_producer_of_a_broadcast_operand_is_not_computed_twice() -> None:
     x = conv(conv(image, 32), 32)
-    for _ in range(4):  # poolings gain by blocks, more than the borders cost
+    for _ in range(4):  # blocked poolings gain more than the borders cost
         x = make("nn.max_pool2d", x, pool_size=(3, 3), padding=1)
-    largest = make("max", x)  # of no axes: it is in no region, and broadcast
+    largest = make("max", x)  # has no axes: in no region, and broadcast
     slope = make("mean", x, axis=(0, 2, 3))
     half = make("multiply", largest, constant(0.5, "float32"))
     body = altered([image], make("nn.prelu", make("maximum", x, half), slope))
@@ -194,16 +194,16 @@ def test_what_a_broadcast_operand_is_made_of_is_not_computed_again_channels_firs
     assert calls(body).count("nn.max_pool2d") == 4
 
 
-def test_extents_that_are_none_at_likely_sizes_are_weighed_at_larger_ones() -> None:
+def test_extents_that_vanish_at_likely_sizes_are_estimated_at_larger_ones() -> None:
     sound = var("x", ("n", 1, "samples"))
     spectrum = make("nn.conv1d", sound, const(32, 1, 512), strides=160)  # no window fits 128 samples
     body = altered([sound], spectrum, n=2, samples=1200)
 
     (made,) = (node for node in postorder(body) if isinstance(node, Call) and "conv1d" in str(node.op))
-    assert made["out_layout"] == "NCW"  # blocks do not pay between channels-first neighbours
+    assert made["out_layout"] == "NCW"  # blocks do not pay off between channels-first neighbours
 
 
-def test_one_and_three_spatial_axes() -> None:
+def test_convolutions_of_one_and_three_spatial_axes_are_blocked() -> None:
     line, volume = var("x", (1, 3, 9)), var("x", (1, 3, 4, 5, 3))
     for data, name in ((line, "nn.conv1d"), (volume, "nn.conv3d")):
         rank = len(data.type.shape) - 2
@@ -216,7 +216,7 @@ def test_one_and_three_spatial_axes() -> None:
         ] * 2
 
 
-def test_what_has_no_kernel_on_blocks_is_the_same_object() -> None:
+def test_a_graph_without_blocked_kernels_is_the_same_object() -> None:
     weight, whole = var("w", (32, 3, 3, 3)), var("x", (1, 3, 9, 8), "int32")
     cases: list[tuple[tuple[Var, ...], Expr]] = [
         ((image,), conv(image, 4)),
@@ -241,7 +241,7 @@ def test_what_has_no_kernel_on_blocks_is_the_same_object() -> None:
         ("float16", "llvm -mcpu=znver4", 8, "OIHW16o"),
     ],
 )
-def test_halves_are_in_blocks_of_their_sums_and_in_pairs_where_the_target_multiplies_them(
+def test_16_bit_weights_are_packed_in_pairs_only_where_supported(
     dtype: str, target: str, channels: int, kernel_layout: str
 ) -> None:
     half = var("x", (1, channels, 9, 8), dtype)
@@ -252,7 +252,7 @@ def test_halves_are_in_blocks_of_their_sums_and_in_pairs_where_the_target_multip
     assert convolution["kernel_layout"] == kernel_layout
 
 
-def test_odd_channels_in_blocks_are_no_pairs() -> None:
+def test_odd_channels_in_blocks_are_not_paired() -> None:
     half = var("x", (1, 33, 9, 8), "bfloat16")
     first = make("nn.conv2d", half, const(33, 33, 1, 1, dtype="bfloat16"))
     target = Target.parse("llvm -mcpu=znver4")
@@ -264,7 +264,7 @@ def test_odd_channels_in_blocks_are_no_pairs() -> None:
     assert kinds == ["OIHW16o2i", "OIHW16o"]
 
 
-def test_only_the_highest_level_lays_out_for_the_target() -> None:
+def test_only_the_highest_opt_level_changes_layouts() -> None:
     module = Module({"main": Function((image,), conv(image, 32))})
 
     for level, name in ((2, "nn.conv2d"), (3, CONV)):
@@ -274,7 +274,7 @@ def test_only_the_highest_level_lays_out_for_the_target() -> None:
         assert calls(group.op.body) == [name]
 
 
-def test_what_is_assumed_of_extents_keeps_the_layout() -> None:
+def test_assume_shape_keeps_the_layout() -> None:
     x = var("x", (1, 3, "h", 8))
     (h,) = (d for d in x.type.shape if not isinstance(d, int))  # type: ignore[union-attr]
     first = conv(x, 16)

@@ -1,4 +1,4 @@
-"""Convolutions in passes: what is kept where, and that they are convolutions."""
+"""Convolutions split into passes over channels: where accumulators are kept, and correct results."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ MANY_REGISTERS = "llvm -mtriple=x86_64-linux-gnu -mcpu=znver5"
 def task(
     inputs: int, outputs: int, size: tuple[int, int], target: str = FEW_REGISTERS, stride: int = 1
 ) -> Task:
-    """A padded convolution of 3x3 places from ``inputs`` to ``outputs`` blocks of 8 channels."""
+    """A padded 3x3 convolution from ``inputs`` to ``outputs`` blocks of 8 channels."""
     text = f"""fn (%x: Tensor[(1, {inputs}, {size[0]}, {size[1]}, 8), float32],
         %w: Tensor[({outputs}, {8 * inputs}, 3, 3, 8), float32]) {{
       nn.relu(nn.contrib_conv2d_NCHWc(%x, %w, channels={8 * outputs}, kernel_size=[3, 3], padding=[1, 1],
@@ -31,7 +31,7 @@ def task(
 
 
 def check(one: Task, stride: int, index: int | None = None) -> None:
-    """The configuration of that number, or the default, gives what numpy does."""
+    """Check configuration number ``index``, or the default, against numpy."""
     chosen = one.default if index is None else one.config_space.get(index)
     assert "pass" in chosen
     built = build(*one.instantiate(chosen), "native")
@@ -50,7 +50,7 @@ def check(one: Task, stride: int, index: int | None = None) -> None:
 
 @pytest.fixture
 def few_registers(monkeypatch: pytest.MonkeyPatch) -> None:
-    """This machine is taken for one of few registers."""
+    """Treat this machine as one with few registers."""
     monkeypatch.setattr(Target, "machine", property(lambda one: estimate(one.vector_bits, 16)))
 
 
@@ -58,13 +58,15 @@ def few_registers(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(
     ("inputs", "outputs", "size", "stride"), [(6, 3, (7, 6), 1), (8, 1, (3, 11), 1), (6, 2, (9, 9), 2)]
 )
-def test_passes_make_a_convolution(inputs: int, outputs: int, size: tuple[int, int], stride: int) -> None:
+def test_passes_compute_the_convolution(
+    inputs: int, outputs: int, size: tuple[int, int], stride: int
+) -> None:
     check(task(inputs, outputs, size, "native", stride), stride)
 
 
 @pytest.mark.usefixtures("few_registers")
 @pytest.mark.parametrize("seed", range(3))
-def test_so_do_those_that_a_search_may_choose(seed: int) -> None:
+def test_passes_chosen_by_a_search_compute_the_convolution(seed: int) -> None:
     one = task(8, 3, (7, 6), "native")
     space = one.config_space
     drawn = map(int, space.sample(100, np.random.default_rng(seed)))
@@ -73,7 +75,7 @@ def test_so_do_those_that_a_search_may_choose(seed: int) -> None:
 
 
 @pytest.mark.parametrize("size", [(14, 14), (28, 28), (55, 55), (112, 112), (109, 224)])
-def test_sums_of_a_tile_stay_in_registers_and_those_of_some_rows_in_a_near_cache(
+def test_accumulators_of_a_tile_fit_registers_and_those_of_rows_a_near_cache(
     size: tuple[int, int],
 ) -> None:
     one = task(16, 16, size)
@@ -87,5 +89,5 @@ def test_sums_of_a_tile_stay_in_registers_and_those_of_some_rows_in_a_near_cache
 
 
 @pytest.mark.parametrize(("inputs", "target"), [(4, FEW_REGISTERS), (16, MANY_REGISTERS)])
-def test_few_channels_and_large_tiles_take_all_channels_at_once(inputs: int, target: str) -> None:
+def test_few_channels_or_many_registers_use_a_single_pass(inputs: int, target: str) -> None:
     assert "pass" not in task(inputs, 16, (14, 14), target).default

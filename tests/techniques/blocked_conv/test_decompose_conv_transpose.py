@@ -1,4 +1,4 @@
-"""Transposed convolutions as convolutions of all phases at once, and what must stay."""
+"""Transposed convolutions become a convolution of all phases at once; others are unchanged."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def names(module: Module) -> list[str]:
 
 
 def decomposed(data: Var, body: Expr, *sizes: int) -> Module:
-    """The module after the pass, which must not have changed what it computes at ``sizes``."""
+    """The module after the pass; checks that the results at ``sizes`` are unchanged."""
     before = Module({"main": Function((data,), body)})
     after = decompose_conv_transpose(before)
     verify(after)
@@ -52,9 +52,9 @@ def decomposed(data: Var, body: Expr, *sizes: int) -> Module:
         ((4, 4), {"strides": (2, 2), "padding": (1, 1)}),
         ((3, 3), {"strides": (2, 2), "padding": (1, 1), "output_padding": (1, 1)}),
         ((2, 5), {"strides": (2, 3), "padding": (0, 1, 0, 2)}),
-        ((2, 2), {"strides": (3, 3)}),  # places that no product reaches
+        ((2, 2), {"strides": (3, 3)}),  # positions that no product reaches
         ((5, 4), {"strides": (1, 2), "padding": (2, 0)}),
-        ((7, 7), {"strides": (2, 2), "padding": (3, 2)}),  # whole places before the first are skipped
+        ((7, 7), {"strides": (2, 2), "padding": (3, 2)}),  # whole positions before the first are skipped
     ],
 )
 def test_phases_are_channels_of_one_convolution(kernel: tuple[int, ...], attrs: dict[str, Any]) -> None:
@@ -63,7 +63,7 @@ def test_phases_are_channels_of_one_convolution(kernel: tuple[int, ...], attrs: 
     assert names(after) == ["nn.conv2d", "nn.contrib_interleave"]
 
 
-def test_one_and_three_axes() -> None:
+def test_one_and_three_spatial_axes_are_decomposed() -> None:
     line, volume = var("x", ("n", 128, "l")), var("x", (1, 128, 3, 2, "w"))
     sound = transposed(line, 8, (16,), strides=(8,), padding=(4,))
     solid = transposed(volume, 4, (2, 2, 2), strides=(2, 2, 2))
@@ -102,13 +102,13 @@ def test_whole_blocks_of_channels_are_interleaved_in_blocks() -> None:
         {"outputs": 16, "kernel": (3, 3), "strides": (2, 2), "padding": (0, 0, 3, 3)},  # data is cropped
     ],
 )
-def test_what_must_stay_is_the_same_object(attrs: dict[str, Any]) -> None:
+def test_other_transposed_convolutions_are_the_same_object(attrs: dict[str, Any]) -> None:
     image = var("x", (1, attrs.get("inputs", 128), "h", "w"))
     module = Module({"main": Function((image,), transposed(image, **attrs))})
     assert decompose_conv_transpose(module) is module
 
 
-def test_a_weight_that_is_no_constant_stays() -> None:
+def test_a_convolution_with_a_variable_weight_is_unchanged() -> None:
     image, weight = var("x", (1, 128, 5, 5)), var("w", (128, 16, 4, 4))
     body = make("nn.conv2d_transpose", image, weight, strides=(2, 2))
     module = Module({"main": Function((image, weight), body)})

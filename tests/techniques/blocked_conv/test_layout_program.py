@@ -1,4 +1,4 @@
-"""With costs of kernels the layouts are those that make the whole graph cheapest."""
+"""With kernel costs given, the chosen layouts make the whole graph cheapest."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ NETWORKS = {"chain": chain, "branches": branches, "depthwise": depthwise}
 
 
 def cost_of(call: Call, seed: int) -> float:
-    """A made-up number of seconds, by what decides the kernel of ``call``; nothing for element-wise ones."""
+    """An artificial cost in seconds from what determines the kernel of ``call``; 0 for element-wise ones."""
     operator = str(call.op)
     if not operator.startswith("nn.") or operator in ("nn.relu", "nn.softmax"):
         if operator != "layout_transform":
@@ -76,7 +76,7 @@ def made_up(seed: int) -> Callable[[Function], float]:
 
 
 def total(module: Module, seed: int) -> float:
-    """What all kernels of a graph cost; its constants are folded."""
+    """The cost of all kernels of a graph with folded constants."""
     return sum(cost_of(node, seed) for node in postorder(module.main.body) if isinstance(node, Call))
 
 
@@ -85,7 +85,7 @@ def altered(module: Module, table: Decisions) -> Module:
 
 
 def least(module: Module, asked: Mapping[str, tuple[str, ...]], seed: int) -> float:
-    """The cost of the cheapest of all assignments, each tried."""
+    """The least cost of all assignments, found by trying each."""
     return min(
         total(altered(module, Decisions(dict(zip(asked, taken, strict=True)))), seed)
         for taken in itertools.product(*asked.values())
@@ -108,7 +108,7 @@ def test_no_assignment_of_layouts_is_cheaper(name: str, seed: int) -> None:
     np.testing.assert_allclose(got, expected, rtol=1e-4, atol=1e-5)
 
 
-def test_what_was_decided_stands_whatever_it_costs() -> None:
+def test_given_decisions_override_costs() -> None:
     module = Module({"main": Function((x,), chain())})
     names = dict.fromkeys(_asked(module), "plain")
 
@@ -118,7 +118,7 @@ def test_what_was_decided_stands_whatever_it_costs() -> None:
     assert "NCHW8c" not in str(made)
 
 
-def test_unknown_costs_leave_the_rule() -> None:
+def test_with_unknown_costs_the_default_rule_applies() -> None:
     module = Module({"main": Function((x,), branches())})
 
     made = altered(module, Decisions(cost=lambda group: math.inf))
@@ -126,7 +126,7 @@ def test_unknown_costs_leave_the_rule() -> None:
     assert str(made) == str(fold_constant(alter_op_layout(wide)(module)))
 
 
-def test_kernels_have_weights_as_parameters() -> None:
+def test_kernels_to_estimate_have_weights_as_parameters() -> None:
     module = Module({"main": Function((x,), branches())})
     seen: list[Function] = []
 

@@ -1,4 +1,4 @@
-"""Padded data of channels in blocks, by vectors of neighbouring pixels: as many as fit, and what is left."""
+"""Padded data in channel blocks is copied in vectors of adjacent pixels, with a remainder."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ MANY_REGISTERS = Target.parse("llvm -mtriple=x86_64-linux-gnu -mcpu=znver5")
 
 
 def convolution(rows: Any, columns: Any, padding: tuple[int, ...], images: int = 1) -> Module:
-    """32 channels of bytes to 16, windows of 3x3."""
+    """A 3x3 convolution of bytes from 32 to 16 channels."""
     kernel = np.random.default_rng(0).integers(-128, 128, (1, 2 * 4, 3, 3, 16, 4)).astype("int8")
     data = relay.var("x", shape=(images, 2, rows, columns, 16), dtype="uint8")
     layouts = {"data_layout": "NCHW16c", "out_layout": "NCHW16c", "kernel_layout": "OIHW16o4i"}
@@ -42,7 +42,7 @@ def convolution(rows: Any, columns: Any, padding: tuple[int, ...], images: int =
         (20, 9, (-5, 30, 2, 30), 1),
     ],
 )
-def test_sums_are_those_of_the_interpreter(
+def test_sums_agree_with_the_interpreter(
     rows: int, columns: int, padding: tuple[int, ...], images: int, target: str
 ) -> None:
     module = convolution(rows, columns, padding, images)
@@ -51,14 +51,14 @@ def test_sums_are_those_of_the_interpreter(
     np.testing.assert_array_equal(compile(module, target=target)(given), interpret(module, [given]))
 
 
-def test_of_an_open_width() -> None:
+def test_sums_of_a_symbolic_width_agree_with_the_interpreter() -> None:
     module, given = convolution(5, "w", (1, 1, 1, 1)), np.arange(5 * 32 * 23).astype("uint8")
     given = given.reshape(1, 2, 5, 23, 16)
 
     np.testing.assert_array_equal(compile(module)(given), interpret(module, [given]))
 
 
-def test_vectors_inside_are_whole() -> None:
+def test_interior_vectors_are_unmasked() -> None:
     text = """fn (%x: Tensor[(1, 4, 56, 56, 16), uint8], %w: Tensor[(4, 16, 3, 3, 16, 4), int8]) {
       nn.contrib_conv2d_NCHWc(%x, %w, channels=64, kernel_size=[3, 3], padding=[1, 1],
         data_layout="NCHW16c", out_layout="NCHW16c", kernel_layout="OIHW16o4i", out_dtype="int32")
@@ -70,7 +70,7 @@ def test_vectors_inside_are_whole() -> None:
     assert "if_then_else(0 < i0.i2.fused and i0.i2.fused < 57, x[" in rows[1]
 
 
-def test_plain_channels_of_volumes_of_an_open_width() -> None:
+def test_a_channels_first_conv3d_of_symbolic_width_needs_no_fallback() -> None:
     weight = np.random.default_rng(0).standard_normal((16, 3, 3, 3, 3)).astype("float32")
     x = relay.var("x", shape=(1, 3, 4, 5, "w"))
     module = Module.from_expr(
@@ -79,6 +79,6 @@ def test_plain_channels_of_volumes_of_an_open_width() -> None:
     given = np.random.default_rng(1).standard_normal((1, 3, 4, 5, 23)).astype("float32")
 
     with warnings.catch_warnings():
-        warnings.simplefilter("error")  # a schedule that does not fit would be a warning
+        warnings.simplefilter("error")  # a schedule that does not fit would warn
         made = compile(module)(given)
     np.testing.assert_allclose(made, interpret(module, [given]), rtol=1e-4, atol=1e-4)

@@ -1,4 +1,4 @@
-"""The dynamic program finds what trying every combination finds."""
+"""The dynamic program finds the same minimum as trying every combination."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ EDGES = {
 
 @pytest.mark.parametrize("edges", EDGES.values(), ids=EDGES.keys())
 @pytest.mark.parametrize("turn", range(5))
-def test_it_is_the_least_of_all_combinations(edges: list[tuple[int, int]], turn: int) -> None:
+def test_the_minimum_of_all_combinations_is_found(edges: list[tuple[int, int]], turn: int) -> None:
     sizes = {variable: int(rng.integers(1, 4)) for variable in range(6)}
     tables = [random_table(sizes, *dict.fromkeys(edge)) for edge in edges]
     tables += [random_table(sizes, variable) for variable in range(6)]
@@ -49,14 +49,14 @@ def test_it_is_the_least_of_all_combinations(edges: list[tuple[int, int]], turn:
     assert total(chosen, tables) == least(sizes, tables)
 
 
-def test_tables_may_be_of_three() -> None:
+def test_tables_may_have_three_variables() -> None:
     sizes = dict.fromkeys(range(5), 3)
     tables = [random_table(sizes, 0, 1, 2), random_table(sizes, 2, 3, 4), random_table(sizes, 0, 4)]
 
     assert total(minimum_cost(sizes, tables, dict.fromkeys(sizes, 0)), tables) == least(sizes, tables)
 
 
-def test_what_would_be_too_large_is_fixed_first(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_variables_of_too_large_tables_are_fixed_first(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(program, "LARGEST_TABLE", 9)
     sizes = dict.fromkeys(range(6), 3)
     tables = [random_table(sizes, *edge) for edge in EDGES["all with all"]]
@@ -68,7 +68,7 @@ def test_what_would_be_too_large_is_fixed_first(monkeypatch: pytest.MonkeyPatch)
     assert total(chosen, tables) >= least(sizes, tables)
 
 
-def test_a_long_chain_takes_no_time() -> None:
+def test_a_long_chain_is_solved() -> None:
     sizes = dict.fromkeys(range(300), 4)
     tables = [random_table(sizes, i, i + 1) for i in range(299)]
 

@@ -1,4 +1,4 @@
-"""Products in AMX's tile registers, and what schedules and systems that cannot have them are told."""
+"""Products in AMX tile registers, and errors for schedules and systems without them."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ needs_tiles = pytest.mark.skipif(not has_tiles, reason="this machine has no AMX,
 def product(
     rows: int, columns: int, depth: int, tile: tuple[tuple[int, ...], int], parallel: bool = True
 ) -> tuple[te.Schedule, list[Any], Any]:
-    """A times B, packed in pairs, by tiles: the rows of each, and blocks of columns."""
+    """A times B packed in pairs, in tiles of the given rows and blocks of columns."""
     high, blocks = tile
     A = te.placeholder((rows, depth), "bfloat16", name="A")
     B = te.placeholder((columns // 16, depth // 2, 16, 2), "bfloat16", name="B")
@@ -81,8 +81,8 @@ TILES = [
 
 @pytest.mark.parametrize("tile", TILES)
 @pytest.mark.parametrize("parallel", [True, False])
-def test_products_by_tiles_are_those_of_numpy(tile: tuple[tuple[int, ...], int], parallel: bool) -> None:
-    """By the plain loops where the machine has no tiles."""
+def test_products_in_tiles_agree_with_numpy(tile: tuple[tuple[int, ...], int], parallel: bool) -> None:
+    """Where the machine has no tiles, plain loops run."""
     rows, columns = 2 * sum(tile[0]), 32 * tile[1]
     s, args, _ = product(rows, columns, 96, tile, parallel)
     a, b, want = operands(rows, columns, 96)
@@ -108,7 +108,7 @@ def test_the_interpreter_runs_the_plain_loops() -> None:
     np.testing.assert_allclose(result, want, rtol=1e-5, atol=1e-5)
 
 
-def test_tiles_are_chosen_all_or_none() -> None:
+def test_all_tile_instructions_are_used_or_none() -> None:
     s, args, _ = product(32, 32, 64, ((16, 16), 2))
     function = te.lower(s, args)
     names = ["tilezero", "tileloadd64", "tdpbf16ps", "tilestored64", "ldtilecfg", "tilerelease"]
@@ -118,7 +118,7 @@ def test_tiles_are_chosen_all_or_none() -> None:
     assert not any(name in other for name in (*names, "permitted"))
 
 
-def test_nothing_but_the_tiles_is_loaded_in_the_loop_over_steps() -> None:
+def test_the_loop_over_steps_loads_only_tiles() -> None:
     s, args, _ = product(64, 64, 256, ((16, 16), 2))
     lines = tvmlite.build(s, args, target=WITH_TILES).source("asm").splitlines()
     loads = [n for n, line in enumerate(lines) if "tileloadd" in line]
@@ -137,7 +137,7 @@ def test_each_function_that_uses_tiles_configures_and_releases_them() -> None:
     assert all(one.count("@llvm.x86.ldtilecfg(ptr @tiles") == 1 for one in using)
 
 
-def test_a_function_asks_for_the_permission_first_and_once() -> None:
+def test_a_function_asks_once_for_permission_to_use_tiles() -> None:
     s, args, _ = product(32, 64, 64, ((16, 16), 2))
     legal = legalize(te.lower(s, args), WITH_TILES)
     assert legal.messages == (REFUSED,)
@@ -147,7 +147,7 @@ def test_a_function_asks_for_the_permission_first_and_once() -> None:
     assert permit(plain) is plain
 
 
-def test_data_axes_inside_the_reduction_are_an_error() -> None:
+def test_data_axes_inside_the_reduction_are_refused() -> None:
     s, args, turn = product(64, 32, 64, ((16,), 1))
     sums = next(stage for stage in s.stages if stage.op.name == "sums")
     C = s[args[2]]
@@ -171,12 +171,12 @@ def test_data_axes_inside_the_reduction_are_an_error() -> None:
         (((16,), 1, "columns"), "the form 'columns', expected rows, pixels or images"),
     ],
 )
-def test_tiles_that_do_not_fit_are_an_error(given: tuple[Any, ...], message: str) -> None:
+def test_invalid_tiles_are_refused(given: tuple[Any, ...], message: str) -> None:
     with pytest.raises(TensorExpressionError, match=message):
         amx.tile_product(*given)
 
 
-def test_a_native_target_has_no_tiles_where_the_system_refuses(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_native_target_has_no_tiles_if_the_system_refuses(monkeypatch: pytest.MonkeyPatch) -> None:
     from tvmlite.machine import features as cpu
     from tvmlite.machine import processor
 
@@ -187,7 +187,7 @@ def test_a_native_target_has_no_tiles_where_the_system_refuses(monkeypatch: pyte
 
 
 @needs_tiles
-def test_a_program_in_c_needs_no_permission_of_its_own(tmp_path: Path) -> None:
+def test_a_c_program_needs_no_permission_call(tmp_path: Path) -> None:
     from shutil import which
 
     if which("cc") is None:

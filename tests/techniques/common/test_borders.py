@@ -1,4 +1,4 @@
-"""Rows at an image's border: how many there are, and the loops they stand in."""
+"""Rows at the border of an image: their number, and the loops that compute them."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ BY_ROWS = "llvm -mtriple=x86_64-linux-gnu -mcpu=sapphirerapids"
 def depthwise(
     blocks: int, size: int, window: int, stride: int, begin: int, end: int
 ) -> tuple[list[Tensor], Tensor, Tensor]:
-    """Channels in blocks of 8, padded: the arguments, the padded data and the sums."""
+    """A padded depthwise convolution in blocks of 8 channels: the arguments, the padded data and the sums."""
     x, w = (
         placeholder((1, blocks, size, size, 8), name="x"),
         placeholder((blocks, window, window, 8), name="w"),
@@ -82,24 +82,24 @@ def loops(target: str, blocks: int, size: int, stride: int = 1) -> loop.Function
 
 
 def turns(function: loop.Function, kind: str) -> list[int]:
-    """The extents of the loops of ``kind``, of two turns or more unless they are parallel."""
+    """The extents of the loops of ``kind``, at least two iterations unless they are parallel."""
     found = [one for one in postorder(function.body) if isinstance(one, loop.For) and one.kind == kind]
     return [int(str(one.extent)) for one in found]
 
 
-def test_where_registers_are_few_rows_without_padding_stand_in_a_loop_of_their_own() -> None:
+def test_with_few_registers_rows_without_padding_have_their_own_loop() -> None:
     assert 26 in turns(loops(FEW_REGISTERS, 16, 28), loop.SERIAL)
     assert turns(loops(MANY_REGISTERS, 16, 28), loop.SERIAL).count(28) == 1
 
 
-def test_threads_share_rows_in_chunks_where_blocks_are_few() -> None:
+def test_with_few_blocks_threads_share_chunks_of_rows() -> None:
     function = loops(FEW_REGISTERS, 4, 112)
 
     assert turns(function, loop.PARALLEL) == [16]
     assert 26 in turns(function, loop.SERIAL)
 
 
-def test_threads_share_rows_of_all_blocks_where_neighbouring_layers_do() -> None:
+def test_threads_share_rows_of_all_blocks_like_neighbouring_layers() -> None:
     function = loops(BY_ROWS, 16, 56)
 
     assert turns(function, loop.PARALLEL) == [4 * 16]
@@ -107,8 +107,8 @@ def test_threads_share_rows_of_all_blocks_where_neighbouring_layers_do() -> None
 
 
 @pytest.mark.parametrize(("blocks", "parts"), [(1, 16), (2, 8), (3, 7), (4, 4)])
-def test_rows_of_few_blocks_are_in_more_parts(blocks: int, parts: int) -> None:
-    """All parts, with all blocks, are enough for threads to share."""
+def test_rows_of_few_blocks_are_split_into_more_parts(blocks: int, parts: int) -> None:
+    """All parts times all blocks are enough work items for the threads."""
     function = loops(BY_ROWS, blocks, 112)
 
     assert turns(function, loop.PARALLEL) == [parts * blocks]
@@ -120,7 +120,7 @@ def test_rows_of_few_blocks_are_in_more_parts(blocks: int, parts: int) -> None:
 @pytest.mark.parametrize(
     ("blocks", "size", "stride"), [(1, 20, 1), (4, 32, 2), (16, 9, 1), (16, 3, 2), (16, 1, 1)]
 )
-def test_rows_apart_are_what_they_were_together(blocks: int, size: int, stride: int, target: str) -> None:
+def test_separate_border_rows_give_the_same_results(blocks: int, size: int, stride: int, target: str) -> None:
     check(loops(target, blocks, size, stride), blocks, size, stride)
 
 
@@ -128,7 +128,7 @@ def test_rows_apart_are_what_they_were_together(blocks: int, size: int, stride: 
 @pytest.mark.parametrize(
     ("blocks", "size", "stride", "parts"), [(2, 32, 1, 8), (1, 40, 1, 20), (2, 62, 2, 31), (5, 20, 1, 4)]
 )
-def test_parts_of_rows_are_what_they_were_together(blocks: int, size: int, stride: int, parts: int) -> None:
+def test_parts_of_rows_give_the_same_results(blocks: int, size: int, stride: int, parts: int) -> None:
     function = loops(BY_ROWS, blocks, size, stride)
 
     assert turns(function, loop.PARALLEL) == [parts * blocks]
@@ -136,7 +136,7 @@ def test_parts_of_rows_are_what_they_were_together(blocks: int, size: int, strid
 
 
 def check(function: loop.Function, blocks: int, size: int, stride: int) -> None:
-    """``function``, of ``loops``, computes what numpy does."""
+    """Check ``function``, made by ``loops``, against numpy."""
     results = (size - 1) // stride + 1
     random = np.random.default_rng(0)
     x = random.standard_normal((1, blocks, size, size, 8)).astype("f4")

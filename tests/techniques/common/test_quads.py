@@ -1,4 +1,4 @@
-"""Sums of products of bytes have the same bits by all instructions, those of plain numpy."""
+"""Sums of products of bytes have the same bits with all instructions, those of plain numpy."""
 
 from __future__ import annotations
 
@@ -30,8 +30,7 @@ rng = np.random.default_rng(0)
 
 
 def layer(dtype: str, window: int) -> tuple[Module, np.ndarray, np.ndarray]:
-    """A product of bytes, of images if there is a ``window``; its data and weight, which have the least and
-    greatest bytes side by side."""
+    """A product of bytes, or a convolution if there is a ``window``; data and weight hold extreme bytes."""
     shape = (1, 24, 9, 10) if window else (7, 24)
     limits = np.iinfo(dtype)
     data = rng.integers(limits.min, limits.max, shape, dtype, endpoint=True)
@@ -53,7 +52,7 @@ def summed(data: np.ndarray, weight: np.ndarray) -> np.ndarray:
 
 
 @pytest.mark.parametrize(("text", "lanes", "data", "_"), INSTRUCTIONS)
-def test_targets_multiply_as_many_as_they_can(text: str, lanes: int, data: str, _: str) -> None:
+def test_targets_use_their_widest_byte_products(text: str, lanes: int, data: str, _: str) -> None:
     target = Target.parse(text)
     found = quads_of(target)
 
@@ -66,7 +65,7 @@ def test_targets_multiply_as_many_as_they_can(text: str, lanes: int, data: str, 
 @pytest.mark.parametrize(
     "text", ["c", ARM + "-mcpu=cortex-a72", "llvm -mtriple=riscv64-linux-gnu", X86 + "-mcpu=sandybridge"]
 )
-def test_other_targets_multiply_none(text: str) -> None:
+def test_other_targets_have_no_byte_products(text: str) -> None:
     assert multiplies_quads(Target.parse(text)) == 0
     assert not multiplies_bytes(Target.parse(text), "uint8", "int8")
 
@@ -74,7 +73,9 @@ def test_other_targets_multiply_none(text: str) -> None:
 @pytest.mark.parametrize("window", [0, 1, 3])
 @pytest.mark.parametrize("dtype", ["uint8", "int8"])
 @pytest.mark.parametrize(("text", "_", "__", "instruction"), INSTRUCTIONS)
-def test_sums_are_exact(text: str, _: int, __: str, instruction: str, dtype: str, window: int) -> None:
+def test_sums_of_byte_products_are_exact(
+    text: str, _: int, __: str, instruction: str, dtype: str, window: int
+) -> None:
     target = Target.parse(text)
     module, data, weight = layer(dtype, window)
     lib = compile(module, target)

@@ -1,4 +1,4 @@
-"""Blocks that are transposed in registers are what numpy's transpose is."""
+"""Blocks transposed in registers agree with numpy's transpose."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def schedule(count: int, rows: int, columns: int) -> tuple[te.Schedule, list[te.
 @pytest.mark.parametrize(
     ("target", "count"), [("native", 16), ("llvm -mcpu=haswell", 8), ("c", 16), ("c", 8), ("c", 4)]
 )
-def test_blocks_are_transposed(target: str, count: int) -> None:
+def test_blocks_are_transposed_correctly(target: str, count: int) -> None:
     s, arguments = schedule(count, 3 * count, 5 * count)
     x = np.random.default_rng(0).standard_normal((3 * count, 5 * count)).astype("float32")
     y = np.zeros((5 * count, 3 * count), "float32")
@@ -46,7 +46,7 @@ def test_blocks_are_transposed(target: str, count: int) -> None:
         (AARCH64, 4, "zip1"),
     ],
 )
-def test_columns_are_made_by_shuffles(target: str, count: int, shuffle: str) -> None:
+def test_columns_are_built_by_shuffles(target: str, count: int, shuffle: str) -> None:
     assert block_of(Target.parse(target)) == count
 
     code = tvmlite.build(*schedule(count, count, count), target=target).source("asm")
@@ -54,6 +54,6 @@ def test_columns_are_made_by_shuffles(target: str, count: int, shuffle: str) -> 
     assert code.count(shuffle) >= count
 
 
-def test_other_targets_have_no_blocks() -> None:
+def test_other_targets_have_no_transposed_blocks() -> None:
     for target in ("c", "llvm -mtriple=x86_64-unknown-linux-gnu -mcpu=nehalem"):
         assert block_of(Target.parse(target)) is None

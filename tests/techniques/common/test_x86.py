@@ -1,4 +1,4 @@
-"""Products by VNNI and bfloat16 instructions, where there are any, and by plain loops elsewhere."""
+"""Products by VNNI and bfloat16 instructions where available, and by plain loops elsewhere."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ WITH_BOTH = "llvm -mtriple=x86_64-unknown-linux-gnu -mcpu=znver4"
 
 
 def product(kind: str, rows: int, columns: int, depth: int) -> tuple[te.Schedule, list[Any]]:
-    """A times B, which is packed as the instruction wants it, in tiles of 6 by 64."""
+    """A times B, packed as the instruction needs it, in tiles of 6 by 64."""
     left, right, out, width = DTYPES[kind]
     A = te.placeholder((rows, depth), left, name="A")
     B = te.placeholder((columns // 16, depth // width, 16, width), right, name="B")
@@ -71,7 +71,7 @@ def operands(kind: str, rows: int, columns: int, depth: int) -> tuple[Any, Any, 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", list(DTYPES))
 @pytest.mark.parametrize("target", ["native", "c", "llvm -mcpu=x86-64-v2", "llvm -mcpu=haswell"])
-def test_products_are_right_on_every_target(kind: str, target: str) -> None:
+def test_products_are_correct_on_every_target(kind: str, target: str) -> None:
     if "mcpu" in target and not Target.parse("native").triple.startswith("x86_64"):
         pytest.skip("another machine's code cannot be run")
     s, args = product(kind, 6, 64, 16)
@@ -99,13 +99,13 @@ def test_the_tile_stays_in_registers(kind: str) -> None:
     assert INSTRUCTION[kind] not in made.source("c")
 
 
-def test_lanes_that_no_register_has_are_an_error() -> None:
+def test_an_unsupported_number_of_lanes_is_refused() -> None:
     with pytest.raises(TensorExpressionError, match="5 lanes, expected 16, 8 or 4"):
         x86.dot_16x1x16_uint8_int8_int32(5)
 
 
 @pytest.mark.parametrize("target", ["native", "c", "llvm -mcpu=x86-64-v3"])
-def test_pairs_may_come_as_words_of_two(target: str) -> None:
+def test_pairs_may_be_packed_into_words(target: str) -> None:
     a = te.placeholder((6, 40), "bfloat16", "a")
     b = te.placeholder((10, 16, 2), "bfloat16", "b")
     pair, k = te.reduce_axis(2, name="pair"), te.reduce_axis(10, name="k")

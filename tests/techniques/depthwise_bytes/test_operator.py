@@ -1,4 +1,4 @@
-"""Depthwise convolutions of bytes, four taps at once: numpy's sums on every target, and their rule."""
+"""Depthwise convolutions of bytes, four taps at once: sums of numpy on every target, and the graph rule."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ ZEN4, ALDERLAKE, HASWELL = (
 
 
 def can_run(target: str) -> bool:
-    """Whether this machine has what the code for ``target`` needs."""
+    """Whether this machine has the instructions that code for ``target`` needs."""
     if "mcpu" not in target:
         return True
     return NATIVE.triple.startswith("x86_64") and Target.parse(target).instructions <= NATIVE.instructions
@@ -41,7 +41,7 @@ def weights(channels: int, high: int, wide: int) -> np.ndarray:
 def blocked(
     weight: np.ndarray, shape: tuple[Any, ...], block: int = 16, dtype: str = "int32", **attrs: Any
 ) -> Module:
-    """The convolution of ``(n, c / block, y, x, block)`` as channels in blocks have it."""
+    """The convolution on data ``(n, c / block, y, x, block)`` with channels in blocks."""
     layout = f"OIHW1i{block}o"
     data = relay.var("x", shape=shape, dtype="uint8")
     packed = relay.layout_transform(relay.const(weight), src_layout="OIHW", dst_layout=layout)
@@ -61,7 +61,7 @@ def blocked(
 
 
 def requantized(module: Module) -> Module:
-    """``module`` and what follows it between two layers."""
+    """``module`` followed by the usual operators between two quantized layers."""
     main = module.main
     sums = relay.cast(main.body, "float32")
     scaled = relay.multiply(sums, relay.const(np.float32(3e-3)))
@@ -74,7 +74,7 @@ def requantized(module: Module) -> Module:
 def expected(
     x: np.ndarray, weight: np.ndarray, strides: tuple[int, int], padding: tuple[int, ...], dilation: int
 ) -> np.ndarray:
-    """The sums in int64, place by place of the window."""
+    """The sums in int64, one window position after the other."""
     top, left, bottom, right = padding
     wide = np.pad(x.astype("int64"), [(0, 0), (0, 0), (top, bottom), (left, right), (0, 0)])
     high, along = weight.shape[2:]
@@ -110,11 +110,11 @@ MARKS = {
     (7, 7): [pytest.mark.slow, pytest.mark.exhaustive],
     (3, 9): pytest.mark.slow,
 }
-"""Of windows that take seconds."""
+"""Marks of windows that take seconds."""
 
 
 def marks_of(case: Any, target: str) -> Any:
-    """The C compiler takes the time of all else together where windows are large."""
+    """Large windows with target "c" are exhaustive: the C compiler takes as long as all the rest together."""
     return pytest.mark.exhaustive if target == "c" and case[3] in MARKS else MARKS.get(case[3], ())
 
 
@@ -126,7 +126,7 @@ def marks_of(case: Any, target: str) -> Any:
         for target in TARGETS
     ],
 )
-def test_sums_are_those_of_numpy(case: Any, target: str) -> None:
+def test_sums_agree_with_numpy(case: Any, target: str) -> None:
     if not can_run(target):
         pytest.skip("this machine has not the instructions")
     channels, rows, columns, window, strides, padding, dilation = case
@@ -150,7 +150,7 @@ TASK = """fn (%x: Tensor[(1, 1, 23, 26, 16), uint8], %w: Tensor[(1, 1, 3, 1, 16,
 }"""
 
 
-def test_every_choice_of_every_knob_gives_the_same() -> None:
+def test_every_choice_of_every_knob_gives_the_same_sums() -> None:
     task = tasks.task_of(tasks.group_of(TASK), NATIVE)
     weight = weights(16, 3, 3)
     x = np.random.default_rng(0).integers(0, 256, (1, 1, 23, 26, 16)).astype("uint8")
@@ -176,7 +176,7 @@ def test_the_largest_sums_are_exact() -> None:
     np.testing.assert_array_equal(made, np.full((1, 1, 2, 4, 16), -128 * 255 * 25))
 
 
-def test_a_batch_may_be_of_any_size() -> None:
+def test_the_batch_may_be_symbolic() -> None:
     weight = weights(32, 3, 3)
     module = depthwise_bytes(ZEN4)(blocked(weight, ("n", 2, 8, 9, 16), padding=(1, 1, 1, 1)))
     lib = tvmlite.compile(module)
@@ -190,7 +190,7 @@ def test_a_batch_may_be_of_any_size() -> None:
     ("target", "instructions"),
     [(ZEN4, ("vpermb", "vpdpbusd")), (ALDERLAKE, ("vpermd", "vpshufb", "vpdpbusd"))],
 )
-def test_what_it_is_made_of(target: Target, instructions: tuple[str, ...]) -> None:
+def test_kernels_use_the_expected_instructions(target: Target, instructions: tuple[str, ...]) -> None:
     block = target.lanes("int32")
     module = requantized(blocked(weights(2 * block, 3, 3), (1, 2, 8, 8, block), block, padding=(1, 1, 1, 1)))
 
@@ -199,10 +199,10 @@ def test_what_it_is_made_of(target: Target, instructions: tuple[str, ...]) -> No
     assert all(f"\t{name}\t" in text for name in (*instructions, "vpackuswb"))
 
 
-# --- the rule ---------------------------------------------------------------------------------------
+# --- the graph rule ---------------------------------------------------------------------------------
 
 
-def test_it_takes_the_place_of_a_convolution_of_bytes() -> None:
+def test_it_replaces_a_convolution_of_bytes() -> None:
     module = blocked(weights(32, 3, 3), (1, 2, 8, 8, 16), dtype="float32")
 
     made = depthwise_bytes(ZEN4)(module)
@@ -225,7 +225,7 @@ def test_it_takes_the_place_of_a_convolution_of_bytes() -> None:
     ],
     ids=["no instruction", "wide block", "narrow block", "taps apart", "open rows"],
 )
-def test_others_stay_the_same_object(module: Module, target: Target) -> None:
+def test_other_modules_are_the_same_object(module: Module, target: Target) -> None:
     assert depthwise_bytes(target)(module) is module
 
 
@@ -241,7 +241,7 @@ def test_others_stay_the_same_object(module: Module, target: Target) -> None:
         ({"out_dtype": "int8"}, "uint8, int8, int8; expected uint8, int8, int32 or float32"),
     ],
 )
-def test_what_does_not_fit_is_an_error(wrong: dict[str, Any], message: str) -> None:
+def test_invalid_operands_are_refused(wrong: dict[str, Any], message: str) -> None:
     attrs = {"kernel_size": (3, 3), **wrong}
     data = relay.var("x", shape=(1, 2, 8, 8, 16), dtype="uint8")
     weight = relay.var("w", shape=(2, 1, 3, 1, 16, 4), dtype="int8")

@@ -1,4 +1,4 @@
-"""Products of data in 8 bits with weights of few bits: plain numpy's, and to the bit where they are exact."""
+"""Products of 8-bit data with weights of few bits agree with plain numpy, exactly where sums are exact."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ QUANTIZED = "nn.contrib_dense_group_quantized"
 
 
 class Layer:
-    """A layer of random codes, and its weight ``codes``, ``scale`` and ``middle``, element by element."""
+    """A layer of random codes, and its weight as element-wise ``codes``, ``scale`` and ``middle``."""
 
     def __init__(
         self,
@@ -65,12 +65,12 @@ class Layer:
         )
 
     def weight(self) -> np.ndarray:
-        """The weight ``(units, depth)``."""
+        """The dequantized weight ``(units, depth)``."""
         plain = (self.codes - self.middle[..., None]) * self.scale[..., None]
         return plain.reshape(len(plain), -1)[:, : self.depth]
 
     def product(self, data: np.ndarray) -> np.ndarray:
-        """Rounded, summed group by group as integers, then scaled."""
+        """The product: data rounded per group, summed as integers, then scaled."""
         filled = np.pad(data, ((0, 0), (0, -self.depth % self.group))).reshape(len(data), -1, self.group)
         total = np.zeros((len(data), len(self.codes)))
         for g in range(filled.shape[1]):
@@ -84,7 +84,7 @@ LARGEST = {8: 127, 16: 32639}
 
 
 def rounded(rows: np.ndarray, most: int) -> tuple[np.ndarray, np.ndarray]:
-    """The codes of one group of each row, up to ``most``, and what they are steps of."""
+    """The codes of one group of each row, at most ``most``, and their step."""
     largest = np.abs(rows).max(1)
     factor = np.divide(np.float32(most), largest, out=np.zeros_like(largest), where=largest > 0)
     codes = np.rint(rows * factor[:, None])
@@ -133,7 +133,7 @@ TARGETS = (
         for target in TARGETS
     ],
 )
-def test_open_rows_few_and_many_are_numpys(case: tuple[Any, ...], target: str) -> None:
+def test_few_and_many_symbolic_rows_match_numpy(case: tuple[Any, ...], target: str) -> None:
     if refused := process.reason_not_to_run(Target.parse(target)):
         pytest.skip(refused)
     layer = Layer(*case)
@@ -146,7 +146,7 @@ def test_open_rows_few_and_many_are_numpys(case: tuple[Any, ...], target: str) -
 @pytest.mark.parametrize("rows", [1, 3, 6, 8])
 @pytest.mark.parametrize("case", CASES[2:5])
 @pytest.mark.parametrize("data_bits", [8, 16])
-def test_rows_known_at_compile_time_are_numpys(case: tuple[Any, ...], rows: int, data_bits: int) -> None:
+def test_rows_known_at_compile_time_match_numpy(case: tuple[Any, ...], rows: int, data_bits: int) -> None:
     layer = Layer(*case, data_bits=data_bits)
     check(compile(layer.module(rows)), layer, rows)
 
@@ -154,7 +154,7 @@ def test_rows_known_at_compile_time_are_numpys(case: tuple[Any, ...], rows: int,
 @pytest.mark.slow
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("case", [CASES[0], CASES[2]])
-def test_data_of_16_bits_are_numpys_on_all_targets(case: tuple[Any, ...], target: str) -> None:
+def test_16_bit_data_agree_with_numpy_on_all_targets(case: tuple[Any, ...], target: str) -> None:
     if refused := process.reason_not_to_run(Target.parse(target)):
         pytest.skip(refused)
     layer = Layer(*case, data_bits=16)
@@ -165,7 +165,7 @@ def test_data_of_16_bits_are_numpys_on_all_targets(case: tuple[Any, ...], target
 
 
 @pytest.mark.parametrize("case", [CASES[0], CASES[3], CASES[5]])
-def test_within_an_error_bound_data_have_16_bits(case: tuple[Any, ...]) -> None:
+def test_an_error_bound_allows_16_bit_data(case: tuple[Any, ...]) -> None:
     layer = Layer(*case, data_bits=0)
     data, module = normal(5, layer.depth), layer.module(5)
     exact = data.astype("float64") @ layer.weight().T
@@ -183,7 +183,7 @@ def test_within_an_error_bound_data_have_16_bits(case: tuple[Any, ...]) -> None:
 @pytest.mark.parametrize("case", [(20, 42, 4, 14, "uint8"), (9, 32, 8, 6), CASES[3]])
 @pytest.mark.parametrize("target", ["native", "c"])
 def test_without_the_technique_results_are_the_same(case: tuple[Any, ...], target: str) -> None:
-    """At opt level 2, and of groups that fill no whole words."""
+    """Covers opt level 2, and groups that do not fill whole words."""
     layer = Layer(*case)
     for level in (2, 3):
         lib = compile(layer.module(5), target, opt_level=level)
@@ -194,8 +194,8 @@ def test_without_the_technique_results_are_the_same(case: tuple[Any, ...], targe
 @pytest.mark.parametrize("zeros", ["", "uint8", "float32"])
 @pytest.mark.parametrize("bits", [4, 8])
 @pytest.mark.parametrize("target", TARGETS)
-def test_exact_sums_are_the_same_bits_on_all_targets(target: str, bits: int, zeros: str) -> None:
-    """With whole data up to 127 and scales that are powers of 2, float32 has each sum exactly."""
+def test_exact_sums_have_the_same_bits_on_all_targets(target: str, bits: int, zeros: str) -> None:
+    """With integer data up to 127 and scales that are powers of 2, float32 holds each sum exactly."""
     if refused := process.reason_not_to_run(Target.parse(target)):
         pytest.skip(refused)
     layer = Layer(37, 96, bits, 32, zeros, "powers")
@@ -209,8 +209,8 @@ def test_exact_sums_are_the_same_bits_on_all_targets(target: str, bits: int, zer
 
 
 @pytest.mark.parametrize("bits", [8, 16])
-def test_codes_are_the_same_bits_in_all_executions(bits: int) -> None:
-    """Halves, which are rounded to even, ties among rounded products, and the smallest and largest floats."""
+def test_codes_have_the_same_bits_in_all_backends(bits: int) -> None:
+    """Covers ties, also among rounded products, and the smallest and largest floats."""
     data = np.ldexp(normal(40, 96), np.arange(-149, 131, 7)[:40, None])
     most = LARGEST[bits]
     data[::3] = np.round(data[::3] / np.abs(data[::3]).max(1)[:, None] * 2 * most) / 2
@@ -237,7 +237,7 @@ def test_codes_are_the_same_bits_in_all_executions(bits: int) -> None:
 
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
 @pytest.mark.parametrize(("target", "level"), [("native", 3), ("native", 2), ("c", 3)])
-def test_a_row_with_a_term_that_is_not_finite_is_nan(target: str, level: int, value: float) -> None:
+def test_a_row_with_a_non_finite_element_is_nan(target: str, level: int, value: float) -> None:
     layer = Layer(*CASES[3])
     data = normal(3, layer.depth)
     data[1, 66] = value
@@ -248,7 +248,7 @@ def test_a_row_with_a_term_that_is_not_finite_is_nan(target: str, level: int, va
         assert np.isfinite(made[::2]).all()
 
 
-def test_zeros_give_zeros_and_the_least_numbers_are_zeros() -> None:
+def test_zeros_and_subnormal_data_give_zeros() -> None:
     layer = Layer(*CASES[1])
     data = np.zeros((2, layer.depth), "float32")
     data[1] = 1e-40
@@ -272,7 +272,7 @@ def test_products_of_the_same_data_share_its_codes() -> None:
         assert np.abs(made - want).max() <= 1e-6 * np.abs(want).max()
 
 
-def test_data_of_several_axes_keep_them() -> None:
+def test_leading_axes_of_data_are_kept() -> None:
     layer = Layer(*CASES[2])
     data = normal(6, layer.depth).reshape(2, 3, -1)
     made = compile(layer.module(2, 3))(data)
@@ -294,7 +294,7 @@ X86, ARM = "llvm -mtriple=x86_64-unknown-linux-gnu ", "llvm -mtriple=aarch64-lin
     ],
 )
 @pytest.mark.parametrize("bits", [4, 8])
-def test_targets_multiply_four_bytes_at_once(target: str, instruction: str, bits: int) -> None:
+def test_targets_use_their_instruction_for_four_bytes(target: str, instruction: str, bits: int) -> None:
     lib = compile(Layer(64, 64, bits, 32).module(1), target)
 
     assert f"{instruction}\t" in lib.source("asm")
@@ -327,7 +327,7 @@ def codes_type(**given: Any) -> Any:
         ({"bits": 3}, "bits is 3, expected 4 or 8"),
     ],
 )
-def test_packed_operands_that_do_not_fit_are_refused(given: dict[str, Any], message: str) -> None:
+def test_invalid_packed_operands_are_refused(given: dict[str, Any], message: str) -> None:
     assert codes_type().shape == (1, 9)
     with pytest.raises(TvmliteError, match=message):
         codes_type(**given)
@@ -342,7 +342,7 @@ def test_packed_operands_that_do_not_fit_are_refused(given: dict[str, Any], mess
         (((1, 40), "float32", 4), "data_bits is 4, expected 8 or 16"),
     ],
 )
-def test_data_without_codes_are_refused(data: Any, message: str) -> None:
+def test_data_that_cannot_be_quantized_are_refused(data: Any, message: str) -> None:
     shape, dtype, bits = data
     with pytest.raises(TvmliteError, match=message):
         type_of(make(CODES, var("x", shape, dtype), data_bits=bits))
@@ -366,7 +366,7 @@ int main(void) {
 @pytest.mark.parametrize("instructions", ["+dotprod", "+i8mm"])
 @pytest.mark.parametrize("bits", [4, 8])
 @pytest.mark.parametrize("data_bits", [8, pytest.param(16, marks=pytest.mark.exhaustive)])
-def test_instructions_of_arm_give_numpys_results(
+def test_arm_instructions_agree_with_numpy(
     bits: int, data_bits: int, instructions: str, tmp_path: Path
 ) -> None:
     if shutil.which("qemu-aarch64-static") is None:

@@ -1,4 +1,4 @@
-"""Dense layers of weights in groups of few bits, against numpy: widths, tails, offsets, rows, targets."""
+"""Dense layers with group-quantized weights against numpy: widths, tails, offsets, rows, targets."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def layer(
     scales: str = "float16",
     **options: Any,
 ) -> tuple[CompiledModule, np.ndarray]:
-    """The compiled layer of random codes, and its weight ``(units, depth)``, element by element."""
+    """The compiled layer of random codes, and its dequantized weight ``(units, depth)``."""
     rng = np.random.default_rng(units * depth + bits)
     groups = -(-depth // group)
     weight = rng.integers(0, 256, (units, groups, group * bits // 8), np.uint8)
@@ -50,7 +50,7 @@ def layer(
 
 
 def check(lib: CompiledModule, plain: np.ndarray, rows: int) -> None:
-    """Results of random data are numpy's, but for rounding."""
+    """Check that results of random data agree with numpy up to rounding."""
     data = np.random.default_rng(rows).standard_normal((rows, plain.shape[1])).astype("float32")
     want = data.astype("float64") @ plain.T
 
@@ -82,7 +82,7 @@ CASES = [
         for target in ("native", "llvm -mcpu=haswell", "llvm -mcpu=x86-64-v2", "c")
     ],
 )
-def test_open_rows_few_and_many_are_numpys(case: tuple[Any, ...], target: str) -> None:
+def test_few_and_many_symbolic_rows_agree_with_numpy(case: tuple[Any, ...], target: str) -> None:
     if refused := process.reason_not_to_run(Target.parse(target)):
         pytest.skip(refused)
     lib, plain = layer("n", *case, target=target)
@@ -93,7 +93,7 @@ def test_open_rows_few_and_many_are_numpys(case: tuple[Any, ...], target: str) -
 
 @pytest.mark.parametrize("rows", [1, 3, 6, 8])
 @pytest.mark.parametrize("case", CASES[2:5])
-def test_rows_known_at_compile_time_are_numpys(case: tuple[Any, ...], rows: int) -> None:
+def test_rows_known_at_compile_time_agree_with_numpy(case: tuple[Any, ...], rows: int) -> None:
     check(*layer(rows, *case), rows)
 
 
@@ -101,7 +101,7 @@ def test_without_the_technique_results_are_the_same() -> None:
     check(*layer("n", *CASES[3], opt_level=2), 3)
 
 
-def test_constant_weights_are_packed_and_scales_that_fit_kept_in_16_bits() -> None:
+def test_constant_weights_are_packed_with_16_bit_scales_where_exact() -> None:
     lib, _ = layer(1, 70, 96, 4, 32, "", "float32")
 
     text = str(lib.module)
@@ -156,7 +156,7 @@ def packed_type(data: Any = (1, 40), weight: Any = (2, 6, 8), scale: Any = (2, 3
         ),
     ],
 )
-def test_packed_weights_that_do_not_fit_are_refused(given: dict[str, Any], message: str) -> None:
+def test_invalid_packed_weights_are_refused(given: dict[str, Any], message: str) -> None:
     assert packed_type().shape == (1, 9)
     with pytest.raises(TvmliteError, match=message):
         packed_type(**given)
@@ -177,7 +177,7 @@ def test_packed_weights_that_do_not_fit_are_refused(given: dict[str, Any], messa
         ({"zero_dtype": "int8"}, "zero_point is int8, expected uint8 or a float"),
     ],
 )
-def test_weights_that_do_not_fit_are_refused(given: dict[str, Any], message: str) -> None:
+def test_invalid_weights_are_refused(given: dict[str, Any], message: str) -> None:
     args = {
         "data": (1, 40),
         "weight": (5, 3, 8),

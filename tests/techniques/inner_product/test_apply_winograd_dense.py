@@ -1,4 +1,4 @@
-"""Winograd's inner product where its error is allowed and the processor gains; everything else as it was."""
+"""Winograd's inner product is used where its error is allowed and the processor gains, and nowhere else."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def operators(module: Module) -> list[Any]:
     [network(), network(op="nn.matmul"), network(op="nn.matmul", transpose_b=True), network(terms=64)],
     ids=["dense", "matmul", "matmul, transposed", "turns of 16"],
 )
-def test_a_layer_of_enough_rows_and_columns_is_replaced(module: Module) -> None:
+def test_a_layer_with_enough_rows_and_columns_is_replaced(module: Module) -> None:
     made = apply_winograd_dense(WIDE, 1e-4)(module)
 
     assert operators(made) == [DENSE, "nn.relu"]
@@ -86,7 +86,7 @@ def infinite() -> Module:
     ids=["few rows", "open rows", "few columns", "50 terms", "data transposed", "open weight", "float64"]
     + ["float16", "infinite"],
 )
-def test_other_layers_are_left_the_same_object(module: Module) -> None:
+def test_other_layers_are_the_same_object(module: Module) -> None:
     assert apply_winograd_dense(WIDE, 1.0)(module) is module
 
 
@@ -98,14 +98,14 @@ def test_a_bound_below_the_stated_error_leaves_the_same_object() -> None:
 
 
 @pytest.mark.parametrize("processor", OTHERS)
-def test_processors_without_units_for_additions_leave_the_same_object(processor: str) -> None:
+def test_processors_without_separate_adders_leave_the_same_object(processor: str) -> None:
     module = network()
     target = Target.parse(f"llvm -mtriple=x86_64-linux-gnu {processor}")
 
     assert apply_winograd_dense(target, 1e-4)(module) is module
 
 
-def test_it_can_be_decided_against() -> None:
+def test_a_decision_can_choose_the_direct_product() -> None:
     module = network()
     asked = Decisions()
     apply_winograd_dense(WIDE, 1e-4, asked)(module)
@@ -118,7 +118,7 @@ def test_it_can_be_decided_against() -> None:
     assert made is module
 
 
-def test_the_pipeline_has_it_where_a_bound_is_given() -> None:
+def test_the_pipeline_has_the_pass_only_with_an_error_bound() -> None:
     def names(bound: float) -> list[str]:
         return [one.__name__ for one in passes.pipeline(3, WIDE, error_bound=bound).passes]
 
@@ -127,6 +127,6 @@ def test_the_pipeline_has_it_where_a_bound_is_given() -> None:
 
 
 @pytest.mark.parametrize("bound", [-1e-4, float("nan"), "small"])
-def test_a_bound_that_is_none_is_an_error(bound: Any) -> None:
+def test_an_invalid_bound_is_refused(bound: Any) -> None:
     with pytest.raises(ConfigError, match=r"error_bound is .*, expected a relative error such as 1e-4, or 0"):
         apply_winograd_dense(WIDE, bound)

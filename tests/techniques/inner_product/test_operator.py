@@ -1,4 +1,4 @@
-"""Dense layers by Winograd's inner product against plain numpy: scales, the stated error, what is refused."""
+"""Dense layers by Winograd's inner product against plain numpy: scales, stated error, refused operands."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ LANES = 16
 
 
 def quick(data: np.ndarray, plain: np.ndarray) -> np.ndarray:
-    """The compiled kernel, its weight brought to scale."""
+    """Run the compiled kernel with a rescaled weight."""
     weight, x = Weight.of(plain, LANES), var("x", data.shape)
     parts = (constant(part) for part in (weight.packed, weight.terms, weight.columns))
     body = make(DENSE, x, *parts, units=len(plain))
@@ -45,7 +45,7 @@ def test_the_steps_of_a_group_take_each_term_once(group: int) -> None:
     ("count", "group"),
     [(3, 3), (48, 3), (768, 3), (256, 16), (64, 16), (40, 8), (8, 8), (20, None), (0, None)],
 )
-def test_the_first_size_that_comes_out_even_is_taken(count: int, group: int | None) -> None:
+def test_the_first_group_size_that_divides_evenly_is_chosen(count: int, group: int | None) -> None:
     terms = Terms.of(count)
 
     assert (None if terms is None else terms.group) == group
@@ -74,7 +74,7 @@ KINDS: dict[str, Callable[[Any, np.ndarray, np.ndarray], tuple[np.ndarray, np.nd
 
 @pytest.mark.parametrize("terms", [48, 64, 200, 768, 3072])
 @pytest.mark.parametrize("kind", KINDS)
-def test_errors_are_within_the_stated(kind: str, terms: int) -> None:
+def test_errors_are_within_the_stated_bound(kind: str, terms: int) -> None:
     rng = np.random.default_rng(terms)
     data, weight = rng.standard_normal((33, terms), "float32"), rng.standard_normal((50, terms), "float32")
     data, weight = (one.astype("float32") for one in KINDS[kind](rng, data, weight))
@@ -82,7 +82,7 @@ def test_errors_are_within_the_stated(kind: str, terms: int) -> None:
     assert relative_error(data, weight) <= stated_error(terms)
 
 
-def test_powers_of_two_change_no_digit() -> None:
+def test_scaling_by_powers_of_two_is_exact() -> None:
     rng = np.random.default_rng(3)
     data, weight = rng.standard_normal((9, 96), "float32"), rng.standard_normal((20, 96), "float32")
     rows, terms = (np.exp2(rng.integers(-9, 9, shape)).astype("float32") for shape in ((9, 1), (1, 96)))
@@ -105,7 +105,7 @@ def test_rows_and_columns_of_zeros_give_zeros() -> None:
 
 
 @pytest.mark.parametrize("value", [np.inf, -np.inf, np.nan])
-def test_what_is_not_finite_spoils_its_row_alone(value: float) -> None:
+def test_a_non_finite_element_spoils_only_its_row(value: float) -> None:
     rng = np.random.default_rng(5)
     data, weight = rng.standard_normal((9, 48), "float32"), rng.standard_normal((20, 48), "float32")
     want, data[2, 5] = data @ weight.T, value
@@ -117,7 +117,7 @@ def test_what_is_not_finite_spoils_its_row_alone(value: float) -> None:
     np.testing.assert_allclose(made[rest], want[rest], rtol=1e-4, atol=1e-5)
 
 
-def test_the_weight_is_brought_to_scale() -> None:
+def test_the_weight_is_rescaled_by_powers_of_two() -> None:
     rng = np.random.default_rng(6)
     plain = rng.standard_normal((20, 48), "float32") * scaled(rng, 20, 1) * scaled(rng, 1, 48)
 
@@ -155,7 +155,7 @@ def layer(**changed: Any) -> Any:
         ),
     ],
 )
-def test_what_does_not_fit_is_refused(given: dict[str, Any], message: str) -> None:
+def test_invalid_operands_are_refused(given: dict[str, Any], message: str) -> None:
     assert layer().shape == (9, 32)
     with pytest.raises(TvmliteError, match=message):
         layer(**given)

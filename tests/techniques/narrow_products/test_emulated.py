@@ -1,5 +1,4 @@
-"""Products of bytes by instructions of AArch64, run by an emulator: the bits of onnxruntime, of plain numpy
-and of the interpreter."""
+"""Byte products by AArch64 instructions in an emulator have the bits of onnxruntime and the interpreter."""
 
 from __future__ import annotations
 
@@ -25,7 +24,7 @@ PRODUCTS = ("ConvInteger", "QLinearConv", "MatMulInteger", "QLinearMatMul", "QGe
 
 
 def expected(case: Case) -> list[np.ndarray]:
-    """What onnxruntime makes of ``case`` without rewriting it."""
+    """The result of onnxruntime for ``case`` without graph optimization."""
     settings = onnxruntime.SessionOptions()
     settings.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
     session = onnxruntime.InferenceSession(
@@ -37,7 +36,7 @@ def expected(case: Case) -> list[np.ndarray]:
 @pytest.mark.slow
 @pytest.mark.parametrize("features", INSTRUCTION)
 @pytest.mark.parametrize("op_type", PRODUCTS)
-def test_products_of_onnx_have_onnxruntimes_bits(op_type: str, features: str, tmp_path: Path) -> None:
+def test_onnx_products_have_the_bits_of_onnxruntime(op_type: str, features: str, tmp_path: Path) -> None:
     emulated.emulator()
     for seed in range(8):
         case = CASES[op_type](Source(seed))
@@ -54,7 +53,7 @@ def quantized(data: Expr, dtype: str, scale: float = 0.02) -> Expr:
 
 
 def rounded(*shape: int, seed: int = 3) -> Expr:
-    """Weights of int8, the least included, with scales for each output."""
+    """Weights of int8, including -128, with a scale per output channel."""
     rng = np.random.default_rng(seed)
     codes = rng.integers(-128, 128, shape).astype("int8")
     scales = rng.uniform(0.0005, 0.001, shape[0]).astype("float32")
@@ -100,11 +99,11 @@ def test_layers_have_the_bits_of_the_interpreter(name: str, features: str, tmp_p
     (made,) = emulated.run(lib, [x], [wanted], tmp_path)
 
     np.testing.assert_array_equal(made, wanted)
-    np.testing.assert_allclose(made, interpret(before, [x]), atol=0.0501)  # a step
+    np.testing.assert_allclose(made, interpret(before, [x]), atol=0.0501)  # one quantization step
 
 
 def network() -> Module:
-    """A stem, a pooling, a block with a sum, one of half as many pixels, a depthwise layer, a classifier."""
+    """A stem, pooling, a residual block, one at half resolution, a depthwise layer, and a classifier."""
     x = var("x", (1, 3, 32, 32))
     stem = relu(conv(x, weights(16, 3, 7, 7), padding=(3,) * 4, strides=(2, 2)))
     pooled = make("nn.max_pool2d", stem, pool_size=(3, 3), strides=(2, 2), padding=(1,) * 4)

@@ -1,4 +1,4 @@
-"""Convolutions of quantized data and weights: exact sums of whole numbers, whatever is padded."""
+"""Convolutions of quantized data and weights compute exact integer sums, with any padding."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def convolutions(after: Module) -> list[Call]:
 
 
 def exact(codes: np.ndarray, zero: int, padding: int, stride: int = 1) -> np.ndarray:
-    """The sums of whole numbers times both scales, in float64: written plainly."""
+    """The integer sums times both scales in float64, written plainly."""
     wide = np.pad(codes.astype(np.int64) - zero, ((0, 0), (0, 0), (padding,) * 2, (padding,) * 2))
     high, width = ((n - 3) // stride + 1 for n in wide.shape[2:])
     sums = np.zeros((len(codes), len(WEIGHT), high, width))
@@ -56,7 +56,7 @@ def exact(codes: np.ndarray, zero: int, padding: int, stride: int = 1) -> np.nda
     ("dtype", "zero", "padding", "stride"),
     [("uint8", 0, 1, 1), ("uint8", 117, 1, 2), ("int8", 0, 1, 1), ("int8", -3, 0, 1), ("int8", 5, 1, 2)],
 )
-def test_sums_are_of_whole_numbers(dtype: str, zero: int, padding: int, stride: int) -> None:
+def test_sums_are_computed_in_integers(dtype: str, zero: int, padding: int, stride: int) -> None:
     data = var("q", (2, 6, 9, 8), dtype)
     limits = np.iinfo(dtype)
     codes = rng.integers(limits.min, limits.max + 1, (2, 6, 9, 8)).astype(dtype)
@@ -72,7 +72,7 @@ def test_sums_are_of_whole_numbers(dtype: str, zero: int, padding: int, stride: 
     np.testing.assert_allclose(compile(after)(codes), expected, rtol=4 * 2.0**-24)
 
 
-def test_padding_stays_where_the_zero_point_is_0() -> None:
+def test_padding_stays_if_the_zero_point_is_0() -> None:
     data = var("q", (1, 6, 8, 8), "uint8")
     (made,) = convolutions(integer_products(QUADS)(module(data, convolution(data, 0))))
 
@@ -80,7 +80,7 @@ def test_padding_stays_where_the_zero_point_is_0() -> None:
     assert made["padding"] == (1, 1, 1, 1)
 
 
-def test_borders_are_filled_with_the_zero_point() -> None:
+def test_borders_are_padded_with_the_zero_point() -> None:
     data = var("q", (1, 6, 8, 8), "uint8")
     (made,) = convolutions(integer_products(QUADS)(module(data, convolution(data, 117))))
 
@@ -89,7 +89,7 @@ def test_borders_are_filled_with_the_zero_point() -> None:
     assert (pad.op, pad["pad_value"], made["padding"]) == ("nn.pad", 117.0, (0, 0, 0, 0))
 
 
-def test_a_bias_of_the_sums_own_scale_is_added_to_them() -> None:
+def test_a_bias_with_the_scale_of_the_sums_is_added_in_integers() -> None:
     data = var("q", (1, 6, 8, 8), "uint8")
     codes = rng.integers(-9999, 9999, 24).astype("int32")
     bias = make("expand_dims", dequantized(constant(codes), SCALES * STEP, 0, axis=0), axis=1, num_newaxis=2)
@@ -106,7 +106,7 @@ def test_a_bias_of_the_sums_own_scale_is_added_to_them() -> None:
     np.testing.assert_array_equal(sums.args[1].data.reshape(-1), expected)
 
 
-def test_a_bias_of_another_scale_is_one_of_floats() -> None:
+def test_a_bias_with_another_scale_is_added_in_floats() -> None:
     data = var("q", (1, 6, 8, 8), "uint8")
     bias = dequantized(constant(np.ones(24, "int32")), SCALES, 0, axis=0)
     after = integer_products(QUADS)(module(data, make("nn.bias_add", convolution(data, 5), bias, axis=1)))
@@ -115,21 +115,21 @@ def test_a_bias_of_another_scale_is_one_of_floats() -> None:
     assert after.main.body.op == "nn.bias_add"
 
 
-def test_convolutions_of_floats_are_left_alone() -> None:
+def test_float_convolutions_are_unchanged() -> None:
     data = var("x", (1, 6, 8, 8), "float32")
     before = module(data, make("nn.conv2d", data, constant(WEIGHT.astype("float32"))))
 
     assert integer_products(QUADS)(before) is before
 
 
-def test_targets_without_products_of_bytes_keep_their_floats() -> None:
+def test_targets_without_byte_products_keep_float_convolutions() -> None:
     data = var("q", (1, 6, 8, 8), "uint8")
     before = module(data, convolution(data, 5))
 
     assert integer_products(Target.parse("c"))(before) is before
 
 
-def test_meaning_is_kept(assert_same_meaning) -> None:
+def test_results_stay_the_same(assert_same_meaning) -> None:
     data = var("q", (1, 6, 5, 5), "uint8")
     before = module(data, convolution(data, 100))
 
@@ -161,7 +161,7 @@ def test_depthwise_sums_are_exact_in_float32(zero: int, stride: int) -> None:
     np.testing.assert_array_equal(compile(after)(codes)[0], expected)
 
 
-def test_depthwise_sums_beyond_what_float32_has_stay_as_they_are() -> None:
+def test_depthwise_sums_too_large_for_float32_are_unchanged() -> None:
     data = var("q", (1, 2, 40, 40), "uint8")
     wide = dequantized(constant(np.full((2, 1, 21, 21), 127, "int8")), SCALES[:2], np.zeros(2), axis=0)
     before = module(data, make("nn.conv2d", dequantized(data, STEP, 0), wide, groups=2))
@@ -171,7 +171,7 @@ def test_depthwise_sums_beyond_what_float32_has_stay_as_they_are() -> None:
 
 @pytest.mark.parametrize("target", ["native", "llvm -mcpu=haswell", "c"])
 @pytest.mark.parametrize("channels", [1, 3, 4])
-def test_few_channels_are_one_word(channels: int, target: str) -> None:
+def test_few_channels_are_packed_into_one_word(channels: int, target: str) -> None:
     data = var("q", (1, channels, 12, 12), "uint8")
     weight = WEIGHT[:, :channels]
     made = convolution(data, 117, weight, strides=(2, 2))
@@ -192,7 +192,7 @@ def test_few_channels_are_one_word(channels: int, target: str) -> None:
     np.testing.assert_allclose(compile(after, target=target)(codes)[0], expected, rtol=4 * 2.0**-24)
 
 
-def test_four_bytes_of_a_word_are_multiplied_at_once() -> None:
+def test_the_four_bytes_of_a_word_are_multiplied_by_one_instruction() -> None:
     text = compile(
         module(data := var("q", (1, 3, 12, 12), "uint8"), convolution(data, 0, WEIGHT[:, :3])),
         target="llvm -mtriple=x86_64-linux-gnu -mcpu=znver4",
@@ -207,10 +207,8 @@ def test_four_bytes_of_a_word_are_multiplied_at_once() -> None:
     ("channels", "outputs", "groups", "left"),
     [(32, 32, 2, 2), (32, 64, 4, 4), (32, 32, 8, 2), (12, 32, 4, 1), (24, 16, 2, 1), (16, 32, 16, 2)],
 )
-def test_groups_that_are_too_narrow_are_several_in_one(
-    channels: int, outputs: int, groups: int, left: int, target: str
-) -> None:
-    """Whole vectors of outputs and fours of inputs in each; the sums are those of the groups as they were."""
+def test_narrow_groups_are_merged(channels: int, outputs: int, groups: int, left: int, target: str) -> None:
+    """Merged groups have whole vectors of outputs and multiples of four inputs; the sums stay the same."""
     data = var("q", (2, channels, 7, 6), "uint8")
     weight = rng.integers(-127, 128, (outputs, channels // groups, 3, 3)).astype("int8")
     scales = rng.uniform(0.001, 0.01, outputs).astype("float32")
@@ -235,7 +233,7 @@ def test_groups_that_are_too_narrow_are_several_in_one(
     ("channels", "outputs", "groups", "kernel"),
     [(64, 64, 16, 1), (48, 48, 16, 3), (24, 24, 4, 3), (32, 64, 32, 1)],
 )
-def test_groups_that_take_too_many_zeros_stay_floats(
+def test_groups_that_need_too_many_zeros_stay_floats(
     channels: int, outputs: int, groups: int, kernel: int
 ) -> None:
     data = var("q", (1, channels, 6, 6), "uint8")
@@ -246,7 +244,7 @@ def test_groups_that_take_too_many_zeros_stay_floats(
     assert integer_products(QUADS)(before) is before
 
 
-def test_vectors_of_grouped_outputs_are_multiplied_four_bytes_at_once() -> None:
+def test_merged_groups_use_four_byte_products() -> None:
     data = var("q", (1, 64, 12, 12), "uint8")
     weights = dequantized(constant(rng.integers(-9, 9, (64, 4, 3, 3)).astype("int8")), STEP, 0)
     made = make("nn.conv2d", dequantized(data, STEP, 3), weights, padding=(1,) * 4, groups=16)
@@ -255,8 +253,8 @@ def test_vectors_of_grouped_outputs_are_multiplied_four_bytes_at_once() -> None:
     assert "vpdpbusd" in compile(module(data, made), target=target).source("loops")
 
 
-def test_what_selects_elements_selects_codes() -> None:
-    """A channel shuffle, as a reshape, a transposition and a reshape, and a part of the rows."""
+def test_selecting_elements_is_done_on_codes() -> None:
+    """Uses a channel shuffle (reshape, transpose, reshape) and a slice of the rows."""
     data = var("q", (1, 6, 9, 8), "uint8")
     value = make("reshape", dequantized(data, STEP, 117), newshape=(1, 2, 3, 9, 8))
     value = make("reshape", make("transpose", value, axes=(0, 2, 1, 3, 4)), newshape=(1, 6, 9, 8))
@@ -273,7 +271,7 @@ def test_what_selects_elements_selects_codes() -> None:
     np.testing.assert_allclose(compile(after)(codes), expected, rtol=4 * 2.0**-24)
 
 
-def test_elements_that_are_filled_in_are_no_codes() -> None:
+def test_an_operator_that_fills_in_elements_stays_in_floats() -> None:
     data = var("q", (1, 6, 9, 8), "uint8")
     value = make("trilu", dequantized(data, STEP, 117), k=0)
     weights = dequantized(constant(WEIGHT), SCALES, np.zeros(len(WEIGHT)), axis=0)
@@ -283,7 +281,7 @@ def test_elements_that_are_filled_in_are_no_codes() -> None:
 
 
 @pytest.mark.parametrize(("groups", "left"), [(8, 2), (32, 32), (2, 2)])
-def test_groups_of_integer_convolutions_are_several_in_one_too(groups: int, left: int) -> None:
+def test_narrow_groups_of_integer_convolutions_are_merged(groups: int, left: int) -> None:
     data = var("q", (1, 32, 7, 6), "uint8")
     weight = rng.integers(-127, 128, (32, 32 // groups, 3, 3)).astype("int8")
     before = module(data, make("nn.conv2d", data, constant(weight), groups=groups, out_dtype="int32"))

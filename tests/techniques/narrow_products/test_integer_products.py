@@ -1,3 +1,5 @@
+"""Matrix products of quantized operands become products of bytes with exact integer sums."""
+
 import numpy as np
 import pytest
 
@@ -39,7 +41,7 @@ def products(after: Module) -> list[Call]:
 
 
 def assert_nearest(after: Module, weight: np.ndarray = WEIGHT, zero: int = 131) -> None:
-    """Each result is the exact one, but for the rounding of the scale, the sum and their product."""
+    """Check that each result is exact up to the rounding of the scale, the sum and their product."""
     given = rng.integers(0, 256, (2, 5, 24)).astype("uint8")
     exact = (given.reshape(-1, 24).astype(np.int64) - zero) @ weight.astype(np.int64)
     wanted = exact * (SCALES.astype(np.float64) * np.float32(0.02))
@@ -47,7 +49,7 @@ def assert_nearest(after: Module, weight: np.ndarray = WEIGHT, zero: int = 131) 
     np.testing.assert_allclose(interpret(after, [given]), wanted, rtol=4 * 2.0**-24)
 
 
-def test_a_product_of_dequantized_rows_and_weights_is_one_of_bytes() -> None:
+def test_a_product_of_dequantized_operands_becomes_a_product_of_bytes() -> None:
     after = integer_products(QUADS)(module(make("nn.matmul", rows(), weights())))
 
     (product,) = products(after)
@@ -59,7 +61,7 @@ def test_a_product_of_dequantized_rows_and_weights_is_one_of_bytes() -> None:
     assert_nearest(after)
 
 
-def test_weights_may_be_transposed_unsigned_or_of_one_scale() -> None:
+def test_weights_may_be_transposed_unsigned_or_have_one_scale() -> None:
     unsigned = dequantized(
         constant((WEIGHT.T.astype(int) + 128).astype("uint8")), SCALES, np.full(40, 128), 0
     )
@@ -71,13 +73,13 @@ def test_weights_may_be_transposed_unsigned_or_of_one_scale() -> None:
     assert products(integer_products(QUADS)(alone))[0].op == "nn.dense"
 
 
-def test_meaning_is_kept(assert_same_meaning) -> None:
+def test_results_stay_the_same(assert_same_meaning) -> None:
     before = module(make("nn.matmul", rows(zero=0), weights(WEIGHT // 2, 5)))
 
     assert_same_meaning(before, integer_products(QUADS)(before), n=3)
 
 
-def test_compiled_results_are_those_of_whole_numbers() -> None:
+def test_compiled_results_agree_with_the_interpreter() -> None:
     quantized = make(
         "qnn.quantize",
         make("nn.matmul", rows(), weights()),
@@ -94,7 +96,7 @@ def test_compiled_results_are_those_of_whole_numbers() -> None:
 @pytest.mark.parametrize(
     ("data", "weight"),
     [
-        (rows(), weights(zero=-100)),  # less its zero point, no byte
+        (rows(), weights(zero=-100)),  # minus its zero point not a byte
         (make("reshape", q, newshape=(-1, 24)).astype("float32"), weights()),
         (
             rows(),
@@ -103,19 +105,19 @@ def test_compiled_results_are_those_of_whole_numbers() -> None:
         (rows(), make("exp", weights())),
     ],
 )
-def test_other_products_are_left_alone(data: Expr, weight: Expr) -> None:
+def test_other_products_are_unchanged(data: Expr, weight: Expr) -> None:
     before = module(make("nn.matmul", data, weight))
 
     assert integer_products(QUADS)(before) is before
 
 
-def test_targets_without_products_of_bytes_keep_their_floats() -> None:
+def test_targets_without_byte_products_keep_float_products() -> None:
     before = module(make("nn.matmul", rows(), weights()))
 
     assert integer_products(Target.parse("c"))(before) is before
 
 
-def test_sums_that_int32_may_not_hold_stay_floats() -> None:
+def test_sums_that_may_overflow_int32_stay_floats() -> None:
     wide = var("wide", (1, 40_000), "uint8")
     weight = dequantized(constant(np.ones((40_000, 1), "int8")), 1.0, 0)
     before = Module({"main": Function((wide,), make("nn.matmul", dequantized(wide, 1.0, 0), weight))})
@@ -145,7 +147,7 @@ def bias(codes: object, scale: object) -> Expr:
     ],
     ids=["its own scale", "one number", "another axis", "weights in another shape"],
 )
-def test_biases_and_views_keep_their_meaning(made: Expr, assert_same_meaning) -> None:
+def test_products_with_biases_and_views_keep_their_results(made: Expr, assert_same_meaning) -> None:
     before = module(made)
     after = integer_products(QUADS)(before)
 

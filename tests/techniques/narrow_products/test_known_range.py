@@ -1,4 +1,4 @@
-"""Roundings of what is known to be within int32."""
+"""Rounding of values known to fit into int32."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def is_known(body: Expr) -> bool:
         make("reshape", make("subtract", dequantized(), constant(1e6, "float32")), newshape=(-1,)),
     ],
 )
-def test_sums_of_small_scales_and_what_stood_for_bytes_fit(data: Expr) -> None:
+def test_scaled_sums_and_dequantized_values_are_known_to_fit(data: Expr) -> None:
     assert is_known(quantized(data))
 
 
@@ -63,24 +63,26 @@ def test_sums_of_small_scales_and_what_stood_for_bytes_fit(data: Expr) -> None:
         make("sigmoid", scaled(0.5)),
     ],
 )
-def test_of_others_it_is_not_known(data: Expr) -> None:
+def test_other_values_are_not_known_to_fit(data: Expr) -> None:
     assert not is_known(quantized(data))
 
 
 @pytest.mark.parametrize(("scale", "fits"), [(1.0, True), (1e4, False)])
-def test_a_convolution_of_bytes_has_as_many_terms_as_its_weight(scale: float, fits: bool) -> None:
+def test_the_range_of_a_byte_convolution_follows_from_the_size_of_its_weight(
+    scale: float, fits: bool
+) -> None:
     kernel = constant(np.full((8, 4, 3, 3), -128), "int8")
     made = make("nn.conv2d", image, kernel, out_dtype="float32")
 
     assert is_known(quantized(make("multiply", made, constant(scale, "float32")))) is fits
 
 
-def test_steps_below_1_make_numbers_larger() -> None:
+def test_a_scale_below_1_enlarges_the_range() -> None:
     assert is_known(quantized(scaled(0.01), 0.02))
     assert not is_known(quantized(scaled(0.01), 0.005))
 
 
-def test_the_outermost_sums_saturate() -> None:
+def test_extreme_sums_saturate() -> None:
     given = np.array([-(2**31), 2**31 - 1, 600, -600, 0, 505, 507, 2**30] * 32, "int32").reshape(SHAPE)
     lib = compile(Module.from_expr(Function((sums,), quantized(scaled(0.5)))))
 

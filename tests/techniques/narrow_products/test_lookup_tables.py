@@ -1,4 +1,4 @@
-"""Functions of one quantized tensor as tables: the reference's results for all codes."""
+"""Functions of one quantized tensor become lookup tables with the reference results for all codes."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def quantized(data: Expr, scale: float = 0.02, zero: int = 10, dtype: str = "uin
 
 
 def gelu(x: Expr) -> Expr:
-    """As onnxruntime's quantizer writes it: rounded after each operator."""
+    """GELU as written by onnxruntime's quantizer: quantized after each operator."""
     y = dequantized(
         quantized(make("erf", make("divide", x, constant(1.41421356, "float32"))), 0.008, 128), 0.008, 128
     )
@@ -45,7 +45,7 @@ def lookups(after: Module) -> list[Call]:
     return [one for one in nodes if isinstance(one, Call) and one.op == "nn.contrib_lookup"]
 
 
-def test_a_chain_of_roundings_is_one_table() -> None:
+def test_a_chain_of_quantized_operators_becomes_one_table() -> None:
     before = module(gelu(dequantized(q)), q)
     after = lookup_tables(before)
 
@@ -56,7 +56,7 @@ def test_a_chain_of_roundings_is_one_table() -> None:
     np.testing.assert_array_equal(compile(after)(every), interpret(before, [every]))
 
 
-def test_signed_codes_begin_at_minus_128() -> None:
+def test_tables_of_signed_codes_begin_at_minus_128() -> None:
     before = module(quantized(make("tanh", dequantized(signed, 0.02, 3)), 0.01, -5, "int8"), signed)
     after = lookup_tables(before)
 
@@ -65,7 +65,7 @@ def test_signed_codes_begin_at_minus_128() -> None:
     np.testing.assert_array_equal(compile(after)(given), interpret(before, [given]))
 
 
-def test_what_others_read_between_is_a_table_too() -> None:
+def test_an_intermediate_result_with_other_readers_has_its_own_table() -> None:
     inner = quantized(make("sigmoid", dequantized(q)), 0.004, 0)
     outer = quantized(make("exp", dequantized(inner, 0.004, 0)), 0.02, 0)
     before = module(Tuple((make("reshape", inner, newshape=(-1,)), outer)), q)
@@ -88,7 +88,7 @@ def test_what_others_read_between_is_a_table_too() -> None:
     ],
     ids=["arithmetic alone", "two tensors", "a vector", "no bytes", "wider codes"],
 )
-def test_other_chains_are_left_alone(body: Expr) -> None:
+def test_other_chains_are_unchanged(body: Expr) -> None:
     before = module(body, q, p)
 
     assert lookup_tables(before) is before
@@ -107,7 +107,7 @@ def test_tables_are_looked_up_on_every_target(target: str, codes: str, values: s
     np.testing.assert_array_equal(lib(given), table[given.astype(int) - least])
 
 
-def test_wrong_tables_are_refused() -> None:
+def test_invalid_tables_are_refused() -> None:
     data = var("data", (8,), "uint8")
     with pytest.raises(TypeInferError, match="the extent of the table is 255, expected 256"):
         type_of(make("nn.contrib_lookup", data, constant(np.zeros(255, "uint8"))))

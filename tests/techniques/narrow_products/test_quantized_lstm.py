@@ -1,4 +1,4 @@
-"""LSTMs that multiply integers: numpy's results on every target, with the instruction and without."""
+"""Quantized LSTMs agree with numpy on every target, with and without the dot-product instruction."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ NAMES = ("data", "recurrence", "peephole", "scales", "zeros", "sums", "hidden", 
 
 
 def packed(weights: np.ndarray, size: int) -> np.ndarray:
-    """``(size, 4, size)``, [state, gate, unit], as the operator takes it."""
+    """``(size, 4, size)`` weights, [state, gate, unit], in the layout of the operator."""
     made = np.zeros((-(-size // 16), -(-size // 4), 4, 16, 4), np.int8)
     for state in range(size):
         for unit in range(size):
@@ -31,7 +31,7 @@ def sigmoid(x: np.ndarray) -> np.ndarray:
 
 
 def layer(size: int, batch: int, steps: int) -> tuple[dict[str, np.ndarray], np.ndarray]:
-    """A layer's inputs, and all its hidden states as plain numpy has them, of real numbers."""
+    """The inputs of a layer, and all its hidden states computed in real numbers by plain numpy."""
     source = np.random.default_rng(size)
     weights = source.integers(-128, 128, (size, 4, size))
     zeros, scales = source.integers(-9, 9, 4 * size), source.random(4 * size) * 0.02 / np.sqrt(size)
@@ -63,7 +63,7 @@ def call_of(inputs: dict[str, np.ndarray]) -> tuple[list[relay.Var], relay.Call]
 @pytest.mark.slow
 @pytest.mark.parametrize("target", ["native", "llvm -mcpu=x86-64-v2", "llvm -mcpu=haswell", "c"])
 @pytest.mark.parametrize(("size", "batch"), [(32, 1), (21, 5), (3, 2)])
-def test_all_states_are_those_of_numpy(size: int, batch: int, target: str) -> None:
+def test_all_states_agree_with_numpy(size: int, batch: int, target: str) -> None:
     if refused := process.reason_not_to_run(Target.parse(target)):
         pytest.skip(refused)
     inputs, expected = layer(size, batch, 4)
@@ -75,7 +75,7 @@ def test_all_states_are_those_of_numpy(size: int, batch: int, target: str) -> No
     np.testing.assert_allclose(made[1], expected[-1], atol=1e-5)
 
 
-def test_weights_that_are_not_in_fours_are_refused() -> None:
+def test_weights_not_packed_in_fours_are_refused() -> None:
     inputs, _ = layer(16, 1, 2)
     inputs["recurrence"] = inputs["recurrence"][:, :3]
 

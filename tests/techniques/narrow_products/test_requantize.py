@@ -1,4 +1,4 @@
-"""Rounding to steps: scales that are folded, codes that stay codes."""
+"""Requantization: scales are folded, and codes stay codes."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def after(body: Expr) -> Expr:
 
 
 def operators(body: Expr) -> str:
-    """The operators from ``body`` down its first arguments."""
+    """The operators from ``body`` along first arguments."""
     names = []
     while isinstance(body, Call):
         names.append(str(body.op))
@@ -46,7 +46,7 @@ def operators(body: Expr) -> str:
 
 
 def assert_a_step_apart(before: Expr, made: Expr) -> None:
-    """Random codes give the same results, but for one step in few places (ties rounded either way)."""
+    """Check that random codes give equal results except for one step in few elements (ties)."""
     given = [
         rng.integers(0, 256, (1, 8, 6, 6)).astype("uint8"),
         rng.integers(0, 256, (1, 8, 6, 6)).astype("uint8"),
@@ -59,7 +59,7 @@ def assert_a_step_apart(before: Expr, made: Expr) -> None:
     assert (one != other).mean() < 0.02
 
 
-def test_sums_are_scaled_once() -> None:
+def test_sums_are_scaled_only_once() -> None:
     before = quantized(scaled(0.003), 0.05)
     made = after(before)
 
@@ -82,7 +82,7 @@ def test_sums_are_scaled_once() -> None:
     ],
     ids=["add", "relu", "clip", "avg_pool", "mean"],
 )
-def test_what_is_scaled_with_its_arguments_needs_no_division(inner: Expr) -> None:
+def test_formulas_that_scale_with_their_arguments_need_no_division(inner: Expr) -> None:
     before = quantized(inner, 0.07, 30)
     made = after(before)
 
@@ -94,20 +94,20 @@ def test_what_is_scaled_with_its_arguments_needs_no_division(inner: Expr) -> Non
 @pytest.mark.parametrize(
     "inner", [make("sigmoid", dequantized(q)), make("multiply", dequantized(q), dequantized(p))]
 )
-def test_other_formulas_are_divided(inner: Expr) -> None:
+def test_other_formulas_are_unchanged(inner: Expr) -> None:
     before = quantized(inner)
 
     assert after(before) is before
 
 
-def test_what_others_read_is_not_scaled() -> None:
+def test_values_with_other_readers_are_not_rescaled() -> None:
     total = make("add", dequantized(q), dequantized(p))
     before = Tuple((quantized(total, 0.3), total))
 
     assert after(before) is before
 
 
-def test_codes_that_are_dequantized_and_quantized_again_are_codes() -> None:
+def test_codes_dequantized_and_requantized_stay_the_same_codes() -> None:
     assert after(quantized(dequantized(q))) is q
     assert after(quantized(dequantized(q), zero=13)) is not q
     assert after(quantized(dequantized(q), dtype="int8")) is not q
@@ -126,7 +126,7 @@ def test_codes_that_are_dequantized_and_quantized_again_are_codes() -> None:
     ],
     ids=["max_pool", "transpose", "max", "slice"],
 )
-def test_what_selects_numbers_selects_codes(select) -> None:
+def test_selecting_elements_is_done_on_codes(select) -> None:
     before = quantized(select(dequantized(q)))
     made = after(before)
 
@@ -137,7 +137,7 @@ def test_what_selects_numbers_selects_codes(select) -> None:
 
 
 @pytest.mark.parametrize("scale", [0.0, -0.05, np.inf, np.nan])
-def test_odd_scales_are_computed_as_written(scale: float) -> None:
+def test_unusual_scales_are_computed_as_written(scale: float) -> None:
     before = quantized(make("max", dequantized(q, scale), axis=(2, 3), keepdims=True), scale)
 
     assert after(before) is before
@@ -152,7 +152,7 @@ def test_odd_scales_are_computed_as_written(scale: float) -> None:
     ],
     ids=["pad", "trilu", "sequence_mask"],
 )
-def test_what_fills_in_numbers_is_no_selection(inner: Expr) -> None:
+def test_operators_that_fill_in_elements_are_not_moved_to_codes(inner: Expr) -> None:
     before = quantized(inner)
     made = after(before)
 
@@ -160,7 +160,7 @@ def test_what_fills_in_numbers_is_no_selection(inner: Expr) -> None:
     assert_a_step_apart(before, made)
 
 
-def test_joined_tensors_are_rounded_before() -> None:
+def test_concatenated_tensors_are_quantized_before() -> None:
     before = quantized(make("concatenate", Tuple((dequantized(q), scaled())), axis=1))
     made = after(before)
 
@@ -170,13 +170,13 @@ def test_joined_tensors_are_rounded_before() -> None:
     assert_a_step_apart(before, made)
 
 
-def test_targets_without_products_of_bytes_keep_their_graph() -> None:
+def test_targets_without_byte_products_keep_their_graph() -> None:
     before = Module({"main": Function((q, p, sums), quantized(scaled()))})
 
     assert requantize(Target.parse("c"))(before) is before
 
 
-def test_deep_formulas_are_no_fault() -> None:
+def test_deep_formulas_are_handled() -> None:
     inner, total = dequantized(q), dequantized(q)
     for _ in range(3000):
         inner = make("transpose", inner, axes=(0, 1, 3, 2))
@@ -189,7 +189,7 @@ def test_deep_formulas_are_no_fault() -> None:
 
 
 @pytest.mark.parametrize("second", [False, True])
-def test_of_two_products_that_are_added_the_second_is_stored_in_codes(second: bool) -> None:
+def test_the_second_of_two_added_products_is_stored_as_codes(second: bool) -> None:
     weight = constant(rng.integers(-9, 9, (32, 32, 1, 1)), "int8")
     images = [var(name, (1, 32, 6, 6), "uint8") for name in "ab"]
     products = [make("nn.conv2d", x, weight, out_dtype="int32") for x in images]

@@ -1,4 +1,4 @@
-"""Bytes of the sign that a target multiplies."""
+"""Bytes get the signedness that the target can multiply."""
 
 import numpy as np
 import pytest
@@ -21,7 +21,7 @@ rng = np.random.default_rng(0)
 
 
 def product(dtype: str, window: int = 0, **attrs: object) -> Module:
-    """A product of ``dtype`` by int8, both as they come; of images if there is a ``window``."""
+    """A product of ``dtype`` by int8, a convolution if there is a ``window``."""
     shape = (2, 5, 6, 7) if window else (6, 9)
     x = var("x", shape, dtype)
     weight = constant(rng.integers(-128, 128, (4, shape[1], *(window,) * (2 * bool(window)))).astype("int8"))
@@ -36,7 +36,7 @@ def data_of(module: Module) -> np.ndarray:
 
 
 def read(module: Module) -> set[str]:
-    """The dtypes of data that products read."""
+    """The dtypes of the data that products read."""
     names = ("nn.dense", "nn.conv2d")
     calls = [n for n in postorder(module.main.body) if isinstance(n, Call) and n.op in names]
     return {tensor_type_of(call.args[0]).dtype for call in calls}
@@ -52,7 +52,7 @@ PRODUCTS = [
 
 @pytest.mark.parametrize("sign", TARGETS)
 @pytest.mark.parametrize("attrs", PRODUCTS)
-def test_products_read_bytes_of_the_targets_sign(attrs: dict, sign: str) -> None:
+def test_products_read_bytes_of_the_targets_signedness(attrs: dict, sign: str) -> None:
     before = product(OTHER[sign], **attrs)
     after = signs(TARGETS[sign])(before)
 
@@ -62,13 +62,13 @@ def test_products_read_bytes_of_the_targets_sign(attrs: dict, sign: str) -> None
 
 
 @pytest.mark.parametrize("sign", TARGETS)
-def test_products_of_that_sign_are_left_alone(sign: str) -> None:
+def test_products_of_that_signedness_are_unchanged(sign: str) -> None:
     before = product(sign, window=3)
 
     assert signs(TARGETS[sign])(before) is before
 
 
-def test_targets_without_products_of_bytes_keep_theirs() -> None:
+def test_targets_without_byte_products_are_unchanged() -> None:
     before = product("int8")
 
     assert signs(Target.parse("c"))(before) is before
@@ -85,14 +85,14 @@ def module_of(body: Expr) -> Module:
 
 
 @pytest.mark.parametrize("sign", TARGETS)
-def test_codes_are_rounded_to_the_targets_sign(sign: str) -> None:
+def test_codes_are_quantized_with_the_targets_signedness(sign: str) -> None:
     after = signs(TARGETS[sign])(module_of(rounded(OTHER[sign])))
 
     assert tensor_type_of(after.main.body.args[0]).dtype == sign
 
 
 @pytest.mark.parametrize("sign", TARGETS)
-def test_meaning_is_kept(sign: str, assert_same_meaning) -> None:
+def test_results_stay_the_same(sign: str, assert_same_meaning) -> None:
     before = module_of(rounded(OTHER[sign]))
 
     assert_same_meaning(before, signs(TARGETS[sign])(before))

@@ -1,4 +1,4 @@
-"""Dense layers with weights of 24 bits an element, against plain numpy: errors, layouts, what is refused."""
+"""Dense layers with 24-bit weights against plain numpy: errors, layouts, refused operands."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tvmlite.techniques.pack24.operator import DENSE, ERROR, GROUP, LEAST, STATE
 
 
 def run(data: np.ndarray, weight: np.ndarray, columns: int) -> np.ndarray:
-    """The compiled kernel."""
+    """Run the compiled kernel."""
     x, packed = var("x", data.shape), constant(packed24(weight, columns))
     body = make(DENSE, x, packed, units=len(weight), weight_layout=f"NC{columns}n")
     return np.asarray(compile(Module({"main": Function((x,), body)}))(data))
@@ -25,7 +25,7 @@ def run(data: np.ndarray, weight: np.ndarray, columns: int) -> np.ndarray:
 
 @pytest.mark.parametrize("columns", [GROUP, 2 * GROUP])
 @pytest.mark.parametrize("count", [1, 63, 64, 65, 200])
-def test_weights_are_off_by_no_more_than_half_of_the_last_bit(count: int, columns: int) -> None:
+def test_weights_are_rounded_within_half_of_the_last_bit(count: int, columns: int) -> None:
     rng = np.random.default_rng(count)
     weight = (rng.standard_normal((count, 7)) * np.exp(3 * rng.standard_normal((count, 7)))).astype("float32")
 
@@ -37,13 +37,13 @@ def test_weights_are_off_by_no_more_than_half_of_the_last_bit(count: int, column
     assert (np.abs(held / weight.astype("float64") - 1) <= ERROR).all()
 
 
-def test_each_vector_of_a_group_stands_where_it_is_read() -> None:
+def test_each_vector_of_a_group_is_where_it_is_read() -> None:
     weight = np.arange(1, 2 * GROUP + 1, dtype="float32")[:, None] * np.ones((1, 3), "float32")
 
     np.testing.assert_array_equal(np.round(unpacked24(packed24(weight, 2 * GROUP))), weight.T)
 
 
-def test_zeros_are_less_than_the_least_and_no_number_below_the_normal_ones() -> None:
+def test_zeros_are_stored_as_tiny_normal_numbers() -> None:
     rng = np.random.default_rng(0)
     weight = rng.standard_normal((70, 9)).astype("float32") * (rng.random((70, 9)) < 0.5)
 
@@ -68,7 +68,7 @@ KINDS: dict[str, Callable[[Any, np.ndarray, np.ndarray], tuple[np.ndarray, np.nd
 
 @pytest.mark.parametrize("rows, columns", [(1, 2 * GROUP), (2, 2 * GROUP), (3, GROUP), (4, GROUP)])
 @pytest.mark.parametrize("kind", KINDS)
-def test_errors_are_within_the_stated(kind: str, rows: int, columns: int) -> None:
+def test_errors_are_within_the_stated_bound(kind: str, rows: int, columns: int) -> None:
     rng = np.random.default_rng(rows)
     data, weight = rng.standard_normal((rows, 300)), rng.standard_normal((150, 300))
     data, weight = (one.astype("float32") for one in KINDS[kind](rng, data, weight))
@@ -94,7 +94,7 @@ def layer(data: Any = (1, 9), weight: Any = (2, 9, 2, 3, 16), dtype: str = "uint
         ({"units": 257}, r"units is 257, weight is"),
     ],
 )
-def test_what_does_not_fit_is_refused(given: dict[str, Any], message: str) -> None:
+def test_invalid_operands_are_refused(given: dict[str, Any], message: str) -> None:
     assert layer().shape == (1, 200)
     with pytest.raises(TvmliteError, match=message):
         layer(**given)

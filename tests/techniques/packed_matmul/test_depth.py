@@ -1,4 +1,4 @@
-"""Products whose reduction is long, part by part: the same sums, whatever the parts."""
+"""Products whose long reduction is split into parts give the same sums for any depth of the parts."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def test_every_depth_gives_the_same_sums(depth: int, rows: int, knobs: dict[str,
     np.testing.assert_allclose(got, np.maximum(x.astype("float64") @ columns + b, 0), rtol=1e-5, atol=1e-4)
 
 
-def test_a_batch_is_taken_in_parts_too() -> None:
+def test_a_batched_product_can_be_split_in_depth() -> None:
     task, random = tasks.task_of(tasks.group_of(BATCHED), Target.parse("native")), np.random.default_rng(0)
     x, y = (random.uniform(-1, 1, shape).astype("float32") for shape in ((4, 20, 256), (4, 256, 40)))
 
@@ -81,7 +81,7 @@ def test_a_batch_is_taken_in_parts_too() -> None:
 @pytest.mark.parametrize(
     ("steps", "target", "depth"), [(3072, INTEL, LONG), (768, INTEL, 0), (3072, AMD, 0), (1100, INTEL, 0)]
 )
-def test_by_default_it_is_in_parts_where_the_last_cache_is_far_and_much_is_read(
+def test_by_default_long_reductions_are_split_where_the_last_cache_is_far(
     steps: int, target: str, depth: int
 ) -> None:
     assert dense(128, steps, 768, target).default["depth"].val == depth

@@ -1,4 +1,4 @@
-"""Constant weights in the layout of the target's vectors; everything else as it was."""
+"""Constant weights are packed for the target's vectors; everything else is unchanged."""
 
 import numpy as np
 import pytest
@@ -22,7 +22,7 @@ def const(*shape: int, dtype: str = "float32") -> Constant:
 
 
 def packed(param: Var, body: Expr, target: Target = wide) -> Call:
-    """The body after the pass, which must not have changed what it computes."""
+    """The body after the pass; checks that the results are unchanged."""
     before = Module({"main": Function((param,), body)})
     after = pack_weights(target)(before)
     data = rng.standard_normal(param.type.shape).astype(param.type.dtype)
@@ -60,7 +60,7 @@ def test_matrix_products_with_a_constant_become_packed_dense(op: str, shape: tup
         (("n",), 512, 16, 32),
     ],
 )
-def test_blocks_are_as_wide_as_a_tile_of_registers_where_few_rows_meet_them(
+def test_for_few_rows_blocks_are_as_wide_as_a_register_tile(
     rows: tuple, columns: int, block: int, blocks: int
 ) -> None:
     data = var("x", (*rows, 6))
@@ -75,7 +75,7 @@ def test_blocks_are_as_wide_as_a_tile_of_registers_where_few_rows_meet_them(
     np.testing.assert_allclose(interpret(after, [given]), interpret(module, [given]), rtol=1e-4, atol=1e-4)
 
 
-def test_rows_of_bfloat16_stand_in_pairs_where_two_are_multiplied_at_once() -> None:
+def test_bfloat16_rows_are_packed_in_pairs_where_pairs_are_multiplied_at_once() -> None:
     rows = var("x", (3, 6), "bfloat16")
     weight = const(20, 6, dtype="bfloat16")
     module = Module({"main": Function((rows,), make("nn.dense", rows, weight, out_dtype="float32"))})
@@ -99,11 +99,11 @@ def test_rows_of_bfloat16_stand_in_pairs_where_two_are_multiplied_at_once() -> N
         (20, "llvm -mtriple=x86_64-linux-gnu -mcpu=haswell", "NC8n4c", (3, 2, 8, 4)),
         (20, narrow, "NC4n4c", (5, 2, 4, 4)),
         (20, "llvm -mtriple=aarch64-linux-gnu -mattr=+i8mm", "NC4n4c", (5, 2, 4, 4)),
-        (20, "llvm -mtriple=aarch64-linux-gnu -mattr=+dotprod", "NC4n", (5, 7, 4)),  # of int8 by int8
+        (20, "llvm -mtriple=aarch64-linux-gnu -mattr=+dotprod", "NC4n", (5, 7, 4)),  # int8 by int8
         (20, "llvm -mtriple=aarch64-linux-gnu", "NC4n", (5, 7, 4)),
     ],
 )
-def test_rows_of_bytes_stand_in_fours_where_four_are_multiplied_at_once(
+def test_byte_rows_are_packed_in_fours_where_four_are_multiplied_at_once(
     columns: int, target: Target | str, layout: str, shape: tuple
 ) -> None:
     rows = var("x", (5, 7), "uint8")
@@ -115,7 +115,7 @@ def test_rows_of_bytes_stand_in_fours_where_four_are_multiplied_at_once(
     assert dense.args[1].data.shape == shape
 
 
-def test_what_has_no_packed_kernel_is_the_same_object() -> None:
+def test_a_graph_without_packed_kernels_is_the_same_object() -> None:
     rows, turned = var("x", (3, 7)), var("x", (7, 3))
     half = var("x", (3, 7), "float16")
     cases = [
@@ -130,7 +130,7 @@ def test_what_has_no_packed_kernel_is_the_same_object() -> None:
 
 @pytest.mark.parametrize("precision", ["bfloat16", "float16"])
 @pytest.mark.parametrize(("rows", "few"), [((1,), True), ((2, 2), True), ((5,), False), (("n",), False)])
-def test_rounded_weights_that_few_rows_meet_are_stored_in_16_bits(
+def test_rounded_weights_read_by_few_rows_are_stored_in_16_bits(
     precision: str, rows: tuple, few: bool
 ) -> None:
     data = var("x", (*rows, 6))
@@ -146,7 +146,7 @@ def test_rounded_weights_that_few_rows_meet_are_stored_in_16_bits(
     np.testing.assert_allclose(interpret(after, [given]), interpret(module, [given]), rtol=1e-5, atol=1e-5)
 
 
-def test_weights_that_16_bits_do_not_hold_stay_as_they_are() -> None:
+def test_weights_not_representable_in_16_bits_keep_their_dtype() -> None:
     data = var("x", (1, 6))
     for weight in (const(20, 6), constant(np.full((20, 6), 70000, "float32")), const(20, 6, dtype="float64")):
         given = data if weight.data.dtype == np.float32 else make("cast", data, dtype="float64")
@@ -165,7 +165,7 @@ def few_rows(rows: int = 1, columns: int = 512, terms: int = 200, op: str = "nn.
 
 @pytest.mark.parametrize(("rows", "layout"), [(1, "NC128n"), (2, "NC128n"), (3, "NC64n"), (4, "NC64n")])
 @pytest.mark.parametrize("op", ["nn.dense", "nn.matmul"])
-def test_a_weight_that_few_rows_meet_is_kept_in_24_bits_where_a_bound_allows_it(
+def test_a_weight_read_by_few_rows_is_stored_in_24_bits_if_the_bound_allows(
     rows: int, layout: str, op: str
 ) -> None:
     module = few_rows(rows, op=op)
@@ -209,14 +209,14 @@ def of_one(value: float) -> Module:
         "a small weight",
     ],
 )
-def test_other_weights_keep_their_bits(module: Module, target: Target, options: dict) -> None:
+def test_other_weights_keep_all_bits(module: Module, target: Target, options: dict) -> None:
     made = pack_weights(target, **options)(module)
 
     assert isinstance(made.main.body, Call)
     assert made.main.body.op == "nn.contrib_dense_pack"
 
 
-def test_keeping_all_bits_can_be_decided() -> None:
+def test_a_decision_can_keep_all_bits() -> None:
     module = few_rows()
     asked = Decisions()
     pack_weights(wide, error_bound=1e-4, decisions=asked)(module)

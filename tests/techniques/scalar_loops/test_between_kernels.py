@@ -1,4 +1,4 @@
-"""What is stored between kernels of quantized models, where memory is small."""
+"""The tensors stored between kernels of quantized models on machines with little memory."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def weight(*shape: int) -> Expr:
 
 
 def padded() -> Module:
-    """Data whose border is not 0."""
+    """A model whose padding is not the code 0."""
     x = relay.var("x", shape=(1, 4, 9, 9))
     y = relay.nn.relu(relay.nn.conv2d(codes(x), weight(6, 4, 3, 3), padding=(1, 1)))
     y = codes(relay.nn.conv2d(codes(y), weight(6, 6, 3, 3), padding=(1, 1)), 0.2)
@@ -40,14 +40,14 @@ def padded() -> Module:
 
 
 def pooled() -> Module:
-    """The mean of planes of codes."""
+    """A model with the mean of planes of codes."""
     x = relay.var("x", shape=(1, 4, 9, 9))
     y = relay.nn.conv2d(codes(x), weight(6, 4, 3, 3), padding=(1, 1))
     return Module.from_expr(relay.Function((x,), codes(relay.nn.global_avg_pool2d(codes(y)), 0.1)))
 
 
 def added() -> Module:
-    """Two convolutions of the same data, one rounded, and their sum."""
+    """A model that adds two convolutions of the same data, one of them quantized."""
     x = relay.var("x", shape=(1, 4, 9, 9))
     y = codes(relay.nn.relu(relay.nn.conv2d(codes(x), weight(6, 4, 3, 3), padding=(1, 1))))
     bias = relay.const(np.linspace(-1, 1, 6).astype("float32").reshape(6, 1, 1))
@@ -60,7 +60,7 @@ MODELS = {"padded": padded, "pooled": pooled, "added": added}
 
 
 def stored(module: Module, target: Target) -> list[str]:
-    """The types of what groups make for other groups."""
+    """The types of the intermediate results that groups pass to other groups."""
     body = pipeline(3, target).run(module.unnamed()).main.body
     calls = [node for node in postorder(body) if isinstance(node, Call) and isinstance(node.op, Function)]
     return [
@@ -69,7 +69,7 @@ def stored(module: Module, target: Target) -> list[str]:
 
 
 @pytest.mark.parametrize("name", MODELS)
-def test_nothing_but_codes_without_borders_is_stored(name: str) -> None:
+def test_only_codes_without_borders_are_stored(name: str) -> None:
     found = stored(MODELS[name](), SCALAR)
 
     assert found
@@ -78,13 +78,13 @@ def test_nothing_but_codes_without_borders_is_stored(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", MODELS)
-def test_it_computes_the_same(name: str, tmp_path: Path) -> None:
+def test_results_stay_the_same(name: str, tmp_path: Path) -> None:
     if shutil.which("gcc") is None:
         pytest.skip("no gcc")
     module = MODELS[name]()
     x = np.random.default_rng(1).standard_normal((1, 4, 9, 9)).astype("float32")
     fused = pipeline(3, SCALAR).run(module.unnamed())
-    step = 0.2 + 1e-5  # sums of integers are exact, those of floats may fall on the other side of a tie
+    step = 0.2 + 1e-5  # integer sums are exact, float sums may round a tie the other way
     np.testing.assert_allclose(interpret(fused, [x]), interpret(module, [x]), atol=step)
     tvmlite.compile(module, SCALAR, name="net").export(tmp_path / "net.c")
 

@@ -1,4 +1,4 @@
-"""Convolutions over their own data, on machines without vectors."""
+"""Convolutions that overwrite their own data, on machines without vectors."""
 
 from __future__ import annotations
 
@@ -72,29 +72,29 @@ NOT = (dense, wider, dilated, grouped)
 
 
 def marks(module: Module, target: Target) -> list[int]:
-    """Which arguments convolutions of ``module`` are made over."""
+    """The arguments that convolutions of ``module`` overwrite."""
     body = pipeline(3, target).run(module.unnamed()).main.body
     calls = [node for node in postorder(body) if isinstance(node, Call) and isinstance(node.op, Function)]
     return [mark for call in calls if "conv2d" in str(call.op) and (mark := in_place(call)) is not None]
 
 
 @pytest.mark.parametrize("convolve", IN_PLACE)
-def test_a_result_takes_the_place_of_what_was_copied(convolve) -> None:  # type: ignore[no-untyped-def]
+def test_a_convolution_overwrites_its_input(convolve) -> None:  # type: ignore[no-untyped-def]
     assert marks(chain(convolve), SCALAR) == [0]
 
 
 @pytest.mark.parametrize("convolve", NOT)
-def test_others_do_not(convolve) -> None:  # type: ignore[no-untyped-def]
+def test_other_convolutions_do_not_overwrite_their_input(convolve) -> None:  # type: ignore[no-untyped-def]
     assert marks(chain(convolve), SCALAR) == []
 
 
 @pytest.mark.parametrize("convolve", IN_PLACE)
-def test_with_vectors_none_does(convolve) -> None:  # type: ignore[no-untyped-def]
+def test_with_vectors_no_convolution_overwrites_its_input(convolve) -> None:  # type: ignore[no-untyped-def]
     assert marks(chain(convolve), Target.parse("c -vector-bits=128")) == []
 
 
 @pytest.mark.parametrize("convolve", [*IN_PLACE, *NOT, twice])
-def test_it_computes_the_same(convolve, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+def test_results_stay_the_same(convolve, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
     if shutil.which("gcc") is None:
         pytest.skip("no gcc")
     module = chain(convolve)

@@ -1,4 +1,4 @@
-"""Generated schedules: whatever a knob says, the answer is numpy's."""
+"""Generated schedules compute the results of numpy for every setting of their knobs."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tvmlite.te.tensor.tensor import Tensor
 TARGETS = ("llvm -mtriple=x86_64-linux-gnu -mcpu=znver4", "c -vector-bits=128")
 
 Program = tuple[list[Tensor], list[Tensor], Callable[..., Any]]
-"""Inputs, outputs, and what numpy says of them."""
+"""Inputs, outputs, and the reference in numpy."""
 
 
 def relu(x: Tensor) -> Tensor:
@@ -31,7 +31,7 @@ def relu(x: Tensor) -> Tensor:
 
 
 def product(rows: int, steps: int, columns: int, turned: bool) -> Program:
-    """A matrix product; ``turned``: the second matrix is given by columns."""
+    """A matrix product; if ``turned``, the second matrix is transposed."""
     a = te.placeholder((rows, steps), name="a")
     b = te.placeholder((columns, steps) if turned else (steps, columns), name="b")
     k = te.reduce_axis(steps, "k")
@@ -58,7 +58,7 @@ def batched() -> Program:
 
 
 def convolution(channels: int, size: int, kernel: int, stride: int, depthwise: bool = False) -> Program:
-    """A convolution of a padded image, a relu behind it."""
+    """A convolution of a padded image, followed by a relu."""
     pad, results = kernel // 2, 3 if depthwise else 18
     x = te.placeholder((1, channels, size, size), name="x")
     w = te.placeholder((results, 1 if depthwise else channels, kernel, kernel), name="w")
@@ -130,7 +130,7 @@ def layer_norm() -> Program:
 
 
 def turned_shares() -> Program:
-    """Powers are read across rows of what they are computed of, and shared out along rows of their own."""
+    """Exponentials that read their operand transposed, and are parallelized along their own rows."""
     x, m = te.placeholder((70, 21), name="x"), te.reduce_axis(21, "m")
     powers = te.compute((21, 70), lambda i, j: te.exp(x[j, i]), name="powers")
     total = te.compute((70,), lambda j: te.sum(powers[m, j], m), name="total")
@@ -164,7 +164,7 @@ def pooling() -> Program:
 
 
 def two_results() -> Program:
-    """A product that is read by two results, and given itself."""
+    """A product read by two outputs that is itself an output."""
     (a, b), _, _ = product(6, 5, 20, False)
     k = te.reduce_axis(5, "k")
     c = te.compute((6, 20), lambda i, j: te.sum(a[i, k] * b[k, j], k), name="c")
@@ -204,7 +204,7 @@ def extents(tensor: Tensor) -> list[int]:
 
 
 def sketched(outputs: Sequence[Tensor], target: Target, config: Config) -> te.Schedule:
-    """The schedule that is generated of ``outputs``."""
+    """The generated schedule of ``outputs``."""
     return templates.complete(te.create_schedule([tensor.op for tensor in outputs]), target, config)
 
 
@@ -224,13 +224,13 @@ def check(program: Program, config: Config, target: str) -> None:
 
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("name", PROGRAMS)
-def test_the_default_computes_what_numpy_does(name: str, target: str) -> None:
+def test_the_default_agrees_with_numpy(name: str, target: str) -> None:
     check(PROGRAMS[name](), FallbackConfig(), target)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", PROGRAMS)
-def test_any_setting_of_the_knobs_computes_what_numpy_does(name: str) -> None:
+def test_any_setting_of_the_knobs_agrees_with_numpy(name: str) -> None:
     program, space = PROGRAMS[name](), ConfigSpace()
     sketched(program[1], Target.parse(TARGETS[0]), space)
     for number in np.random.default_rng(len(name)).integers(0, len(space), 4).tolist():
@@ -238,7 +238,7 @@ def test_any_setting_of_the_knobs_computes_what_numpy_does(name: str) -> None:
 
 
 @pytest.mark.parametrize("place", ["at", "inline"])
-def test_the_knobs_are_the_same_wherever_an_operand_is_computed(place: str) -> None:
+def test_settings_stay_valid_wherever_an_operand_is_computed(place: str) -> None:
     program, space = turned_shares(), ConfigSpace()
     sketched(program[1], Target.parse(TARGETS[0]), space)
     settings = {**space.get(0).settings, "powers.place": OptionChoice(place)}
@@ -262,7 +262,7 @@ def test_there_are_more_than_ten_thousand_candidates(program: Callable[[], Progr
     assert len(space) > 10_000
 
 
-def test_tiles_fit_the_registers() -> None:
+def test_tiles_fit_into_the_registers() -> None:
     space = ConfigSpace()
     sketched(product(128, 64, 256, False)[1], Target.parse(TARGETS[0]), space)
 

@@ -1,4 +1,4 @@
-"""How a read goes along an axis, and which loops of a result are which of what it is made from."""
+"""How a read walks along an axis, and how the loops of a result correspond to those of its producer."""
 
 from __future__ import annotations
 
@@ -38,7 +38,9 @@ from tvmlite.techniques.sketch.access import (
         (lambda i, j: (i // 3, j), (STRIDED, UNIT)),
     ],
 )
-def test_how_a_read_goes_along_each_axis(place: Callable[..., Any], expected: tuple[str, str]) -> None:
+def test_the_step_of_a_read_along_each_axis_is_classified(
+    place: Callable[..., Any], expected: tuple[str, str]
+) -> None:
     x = te.placeholder((64, 64), name="x")
     y: Any = te.compute((32, 12), lambda i, j: x[place(i, j)], name="y")
     (read,) = reads_of(y.op)
@@ -46,7 +48,7 @@ def test_how_a_read_goes_along_each_axis(place: Callable[..., Any], expected: tu
     assert tuple(walk(read, axis, 16) for axis in y.op.axis) == expected
 
 
-def test_axes_that_every_read_walks_evenly_can_be_one() -> None:
+def test_axes_that_all_reads_walk_contiguously_can_be_fused() -> None:
     x, scale = te.placeholder((3, 8, 8), name="x"), te.placeholder((3,), name="scale")
     y: Any = te.compute((3, 8, 8), lambda c, i, j: x[c, i, j] * scale[c], name="y")
     z: Any = te.compute((3, 6, 6), lambda c, i, j: x[c, i + 1, j], name="z")
@@ -67,7 +69,7 @@ def test_axes_that_every_read_walks_evenly_can_be_one() -> None:
         ((8, 8), lambda i, j: (i, 0, j), None),
     ],
 )
-def test_whose_axes_are_whose(
+def test_axes_of_a_consumer_are_matched_with_those_of_its_producer(
     shape: tuple[int, ...], place: Callable[..., Any], expected: list[str] | None
 ) -> None:
     x, k = te.placeholder((8, 2, 16, 5), name="x"), te.reduce_axis(5, "k")

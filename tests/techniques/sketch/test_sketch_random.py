@@ -1,4 +1,4 @@
-"""Generated schedules of random computes, and of random schedules half written, against the definition."""
+"""Generated schedules of random computes and of half-written random schedules, against the definition."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def scheduled(lines: list[str]) -> te.Schedule:
 
 
 def completed(lines: list[str], rnd: random.Random) -> te.Schedule:
-    """The schedule of a program, what is open in it arranged by random settings, or by the default ones."""
+    """The schedule of a program, completed with random settings or with the defaults."""
     space = ConfigSpace()
     schedules.complete(scheduled(lines), TARGET, space)
     chosen = FallbackConfig() if rnd.random() < 0.3 else space.get(rnd.randrange(len(space)))
@@ -32,7 +32,7 @@ def completed(lines: list[str], rnd: random.Random) -> te.Schedule:
 
 
 @pytest.mark.parametrize("number", range(20))
-def test_random_computes_are_scheduled_right(number: int) -> None:
+def test_random_computes_are_scheduled_correctly(number: int) -> None:
     rnd = random.Random(f"sketch {number}")
     builder = generate(rnd)
     results = ", ".join(f"{one.name}.op" for one in builder.computed)
@@ -44,7 +44,7 @@ def test_random_computes_are_scheduled_right(number: int) -> None:
 
 
 @pytest.mark.parametrize("number", range(12))
-def test_random_schedules_are_completed_right_and_their_stages_left_alone(number: int) -> None:
+def test_random_schedules_are_completed_without_changing_arranged_stages(number: int) -> None:
     case = make(7, number)
     rnd, lines = random.Random(number), list(case.program.body)
     by_hand = _arranged(scheduled(lines))
@@ -53,13 +53,13 @@ def test_random_schedules_are_completed_right_and_their_stages_left_alone(number
     try:
         prepare(case.program, s)
     except Refused:
-        assert by_hand  # what is written by hand may be impossible
+        assert by_hand  # a hand-written schedule may be impossible
 
     assert by_hand.items() <= _arranged(s).items()
 
 
 def _arranged(s: te.Schedule) -> dict[str, str]:
-    """The loops of the stages that are arranged, by name."""
+    """The loops of the arranged stages, by name."""
     return {stage.name: _loops(stage) for stage in s.stages if stage.relations or stage.loop_kinds}
 
 

@@ -1,4 +1,4 @@
-"""Winograd where its error is allowed and it is quicker by estimate; everything else as it was."""
+"""Winograd is used where its error is allowed and it is estimated to be faster; all else is unchanged."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ WINOGRAD = "nn.contrib_conv2d_winograd_without_weight_transform"
 def network(
     channels: int = 32, size: int = 12, kernel: int = 3, inputs: int | None = None, **attrs: Any
 ) -> Module:
-    """Two convolutions, so that channels go into blocks between them, and pooling behind."""
+    """Two convolutions, so that channels are blocked between them, followed by pooling."""
     x = var("x", (1, inputs or channels, size, size))
     weights = [
         rng.standard_normal((channels, c, kernel, kernel)).astype("float32")
@@ -46,7 +46,7 @@ def after(module: Module, bound: float) -> Module:
 
 
 def tile_sizes(module: Module) -> list[int]:
-    """The tiles of each convolution by Winograd, 0 for a direct one."""
+    """The tile size of each Winograd convolution, 0 for a direct one."""
     found = [node for node in postorder(module.main.body) if isinstance(node, Call)]
     return [
         node["tile_size"] if node.op == WINOGRAD else 0 for node in found if node.op in (DIRECT, WINOGRAD)
@@ -54,7 +54,7 @@ def tile_sizes(module: Module) -> list[int]:
 
 
 @pytest.mark.parametrize(("bound", "sizes"), [(1e-4, [4, 4]), (3e-6, [2, 2]), (1e-7, [0, 0])])
-def test_the_quickest_filtering_within_the_bound_is_taken(bound: float, sizes: list[int]) -> None:
+def test_the_fastest_filtering_within_the_bound_is_chosen(bound: float, sizes: list[int]) -> None:
     module = network()
 
     made = after(module, bound)
@@ -86,13 +86,13 @@ def test_the_weight_is_transformed_at_compile_time() -> None:
     ],
     ids=["1x1", "5x5", "strided", "dilated", "few pixels"],
 )
-def test_other_convolutions_are_left_the_same_object(module: Module) -> None:
+def test_other_convolutions_are_the_same_object(module: Module) -> None:
     blocked = alter_op_layout(wide)(module)
 
     assert apply_winograd(1e-4)(blocked) is blocked
 
 
-def test_groups_are_left_alone() -> None:
+def test_grouped_convolutions_are_unchanged() -> None:
     x = var("x", (1, 32, 12, 12))
     weight = constant(rng.standard_normal((32, 16, 3, 3)).astype("float32"))
     y = make("nn.conv2d", x, weight, padding=1, groups=2)
@@ -102,7 +102,7 @@ def test_groups_are_left_alone() -> None:
 
 
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
-def test_convolutions_of_halves_are_left_alone(dtype: str) -> None:
+def test_16_bit_convolutions_are_unchanged(dtype: str) -> None:
     x = var("x", (1, 2, 12, 12, 16), dtype)
     weight = constant(rng.standard_normal((32, 32, 3, 3)).astype(dtypes.numpy_of(dtype)))
     packed = make("layout_transform", weight, src_layout="OIHW", dst_layout="OIHW16o")
@@ -112,7 +112,7 @@ def test_convolutions_of_halves_are_left_alone(dtype: str) -> None:
 
 
 def of_pairs(channels: int = 64, size: int = 24, kernel: int = 3) -> Module:
-    """A convolution of bfloat16 on blocks of channels, its weight in pairs."""
+    """A convolution of bfloat16 on channel blocks, its weight packed in pairs."""
     x = var("x", (1, channels // 16, size, size, 16), "bfloat16")
     data = rng.standard_normal((channels, channels, kernel, kernel)).astype(dtypes.numpy_of("bfloat16"))
     packed = make("layout_transform", constant(data), src_layout="OIHW", dst_layout="OIHW16o2i")
@@ -120,7 +120,7 @@ def of_pairs(channels: int = 64, size: int = 24, kernel: int = 3) -> Module:
     return Module({"main": Function((x,), make(DIRECT, x, packed, **attrs))})
 
 
-def test_a_convolution_of_pairs_may_be_a_filtering_of_what_was_rounded() -> None:
+def test_a_paired_bfloat16_convolution_can_become_winograd() -> None:
     module = of_pairs()
 
     made = fold_constant(apply_winograd(1e-4, pairs=True)(module))
@@ -141,13 +141,11 @@ def test_a_convolution_of_pairs_may_be_a_filtering_of_what_was_rounded() -> None
     ],
     ids=["not asked for", "a bound too small", "1x1", "few pixels"],
 )
-def test_other_convolutions_of_pairs_are_left_the_same_object(
-    module: Module, bound: float, pairs: bool
-) -> None:
+def test_other_paired_convolutions_are_the_same_object(module: Module, bound: float, pairs: bool) -> None:
     assert apply_winograd(bound, pairs)(module) is module
 
 
-def test_pairs_take_half_the_time_by_estimate() -> None:
+def test_paired_convolutions_are_estimated_at_half_the_cost() -> None:
     node = next(n for n in postorder(of_pairs().main.body) if isinstance(n, Call) and n.op == DIRECT)
 
     direct, *filterings = alternatives(node, 1e-4, pairs=True)
@@ -159,7 +157,7 @@ def test_pairs_take_half_the_time_by_estimate() -> None:
     assert [way.name for way in filterings] == ["F(2, 3)", "F(4, 3)"]
 
 
-def test_a_convolution_of_plain_channels_is_brought_into_blocks_and_back() -> None:
+def test_a_channels_first_convolution_is_blocked_for_winograd() -> None:
     x = var("x", (1, 40, 30, 31))
     weight = constant(rng.standard_normal((45, 40, 3, 3)).astype("float32"))
     module = Module({"main": Function((x,), make("nn.conv2d", x, weight, padding=1))})
@@ -171,7 +169,7 @@ def test_a_convolution_of_plain_channels_is_brought_into_blocks_and_back() -> No
     np.testing.assert_allclose(interpret(made, [data]), interpret(module, [data]), rtol=1e-4, atol=1e-3)
 
 
-def test_the_pipeline_has_it_where_a_bound_is_given() -> None:
+def test_the_pipeline_has_the_pass_only_with_an_error_bound() -> None:
     def names(bound: float) -> list[str]:
         return [one.__name__ for one in passes.pipeline(3, wide, error_bound=bound).passes]
 
@@ -180,6 +178,6 @@ def test_the_pipeline_has_it_where_a_bound_is_given() -> None:
 
 
 @pytest.mark.parametrize("bound", [-1e-4, float("nan"), float("inf"), "small"])
-def test_a_bound_that_is_none_is_an_error(bound: Any) -> None:
+def test_an_invalid_bound_is_refused(bound: Any) -> None:
     with pytest.raises(ConfigError, match=r"error_bound is .*, expected a relative error such as 1e-4, or 0"):
         apply_winograd(bound)

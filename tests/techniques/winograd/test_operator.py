@@ -1,4 +1,4 @@
-"""Winograd convolutions against plain numpy: shapes of all kinds, the stated error, what is refused."""
+"""Winograd convolutions against plain numpy: many shapes, the stated error, refused operands."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def direct(data: np.ndarray, weight: np.ndarray, pad: tuple[int, ...]) -> np.nda
 
 
 def blocks(image: np.ndarray) -> np.ndarray:
-    """``NCHW`` as ``NCHW16c``; what fills the last block up is not to be read."""
+    """``NCHW`` as ``NCHW16c``; the padding of the last block is NaN, as it must not be read."""
     batch, channels, height, width = image.shape
     whole = np.full((batch, -(-channels // LANES) * LANES, height, width), np.nan, image.dtype)
     whole[:, :channels] = image
@@ -37,7 +37,7 @@ def blocks(image: np.ndarray) -> np.ndarray:
 def winograd(
     data: np.ndarray, weight: np.ndarray, size: int, pad: tuple[int, ...], relu: bool = False
 ) -> np.ndarray:
-    """The compiled kernel, its result channels-first."""
+    """Run the compiled kernel and return its result channels-first."""
     outputs = weight.shape[0]
     blocked = blocks(data)
     x, bias = var("x", blocked.shape), np.ones((-(-outputs // LANES), 1, 1, LANES), "float32")
@@ -76,7 +76,7 @@ def test_random_shapes_are_within_the_stated_error(size: int, seed: int) -> None
     assert np.abs(got - want).max() <= bound * np.abs(want).max()
 
 
-def test_many_chunks_of_tiles_and_what_is_fused_behind() -> None:
+def test_many_chunks_of_tiles_with_a_fused_epilogue() -> None:
     rng = np.random.default_rng(7)
     data = rng.standard_normal((2, 32, 61, 50), "float32")
     weight = rng.standard_normal((48, 32, 3, 3), "float32")
@@ -88,7 +88,7 @@ def test_many_chunks_of_tiles_and_what_is_fused_behind() -> None:
 
 
 @pytest.mark.parametrize("one", FILTERINGS.values(), ids=lambda one: f"F({one.outputs}, 3)")
-def test_the_matrices_make_a_convolution_exactly(one: Filtering) -> None:
+def test_the_matrices_compute_the_convolution_exactly(one: Filtering) -> None:
     data = [Fraction(n * n - 3 * n, 7) for n in range(one.extent)]
     window = [Fraction(5), Fraction(-2, 3), Fraction(11, 4)]
 
@@ -125,7 +125,7 @@ def convolution(
         ({"out_dtype": "float64"}, "dtype is float32, out_dtype 'float64': expected floats"),
     ],
 )
-def test_what_does_not_fit_is_refused(given: dict[str, Any], message: str) -> None:
+def test_invalid_operands_are_refused(given: dict[str, Any], message: str) -> None:
     with pytest.raises(TvmliteError, match=message):
         convolution(**given)
 

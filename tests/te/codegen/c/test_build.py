@@ -1,4 +1,4 @@
-"""Compiling generated C: what goes wrong is told in the compiler's words, or in what to install."""
+"""Compiling generated C: errors quote the compiler or say what to install."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def test_sources_and_objects_become_one_library(tmp_path: Path) -> None:
     assert [p.name for p in tmp_path.iterdir()] == ["a.so"]
 
 
-def test_a_source_that_is_refused_leaves_nothing(tmp_path: Path) -> None:
+def test_a_source_that_does_not_compile_leaves_no_file(tmp_path: Path) -> None:
     if shutil.which("gcc") is None:
         pytest.skip("no gcc")
     with pytest.raises(LibraryError, match=r"(?s)compiling generated C failed: .*nonsense"):
@@ -63,7 +63,7 @@ y = te.compute((2, 1, 30), lambda n, f, i: te.sum(
 s = te.create_schedule(y)
 s[y].vectorize(s[y].split(s[y].op.axis[2], 8)[1])
 """
-"""Its weights are every other element in a loop: GCC 12.2 reads one more than there is at ``-O3``."""
+"""The weights are read with stride 2 in a loop: GCC 12.2 reads one element too many at ``-O3``."""
 
 COUNTED = """
 x = te.placeholder((12,), "bool")
@@ -79,7 +79,7 @@ s[y].unroll(k)
 @pytest.mark.skipif(sys.platform != "linux", reason="places arrays between pages that may not be read")
 @pytest.mark.parametrize("program", [STRIDED, COUNTED], ids=["strided", "counted"])
 @pytest.mark.parametrize("flags", [("-O2",), ("-O3", "-march=native")], ids=" ".join)
-def test_the_source_alone_keeps_gcc_from_its_faults(program: str, flags: tuple[str, ...]) -> None:
+def test_generated_c_avoids_known_miscompilations_of_gcc(program: str, flags: tuple[str, ...]) -> None:
     if shutil.which("gcc") is None:
         pytest.skip("no gcc")
     code = CHECKED.replace("PROGRAM", program).replace("FLAGS", repr((*flags, "-fPIC")))

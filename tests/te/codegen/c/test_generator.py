@@ -36,7 +36,7 @@ Load = Callable[..., dict[str, CompiledFunction]]
 
 @pytest.fixture
 def load(tmp_path: Path) -> Load:
-    """Functions of legal loop IR to callables, through one C source compiled without a warning."""
+    """Compile functions of legal loop IR to callables, through one C source without warnings."""
 
     def build(
         *functions: ir.Function, constants: dict[str, bytes] | None = None, flags: Sequence[str] = ()
@@ -86,7 +86,7 @@ def elementwise(
 
 
 def edges(dtype: str) -> np.ndarray:
-    """64 values of a dtype: its limits, what is around 0, and random ones."""
+    """64 values of a dtype: its limits, values around 0, and random ones."""
     random = np.random.default_rng(3)
     if dtype == "bool":
         return np.tile([True, False, False, True], 16)
@@ -122,7 +122,7 @@ def pairs(dtype: str) -> tuple[np.ndarray, np.ndarray]:
 
 
 def same(result: np.ndarray, wanted: np.ndarray, what: str = "") -> None:
-    """Equal in dtype and value; NaN is equal to NaN, of bfloat16 too."""
+    """Assert equal dtypes and values; NaN equals NaN, also in bfloat16."""
     assert result.dtype == wanted.dtype, what
     if result.dtype == ml_dtypes.bfloat16:
         result, wanted = result.astype(np.float32), wanted.astype(np.float32)
@@ -157,7 +157,7 @@ WHOLE: dict[str, tuple[Callable[..., te.Expr], Callable[[int, int, int], int]]] 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("dtype", INTS)
-def test_whole_numbers_wrap_and_never_signal(load: Load, dtype: str) -> None:
+def test_integer_arithmetic_wraps_and_never_traps(load: Load, dtype: str) -> None:
     a, b = pairs(dtype)
     width = dtypes.bits(dtype)
     functions = [
@@ -231,7 +231,7 @@ FUNCTIONS: dict[str, Any] = {
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("dtype", "tolerance"), [("float32", 1e-5), ("float64", 1e-12), ("float16", 4e-3)])
-def test_every_function_is_numpys(load: Load, dtype: str, tolerance: float) -> None:
+def test_every_math_function_agrees_with_numpy(load: Load, dtype: str, tolerance: float) -> None:
     x = np.concatenate([edges(dtype)[:15], np.linspace(-3, 3, 65)]).astype(dtype)
     two = {"atan2": np.arctan2, "pow": np.power, "fmod": np.fmod, "copysign": np.copysign}
 
@@ -279,7 +279,7 @@ def test_casts_truncate_saturate_and_round(load: Load) -> None:
 
 
 def cast(values: np.ndarray, source: str, to: str) -> np.ndarray:
-    """The conversion that te.expr defines, by numpy and Python's own numbers."""
+    """The conversion defined in te.expr, computed with numpy and Python numbers."""
     if dtypes.is_float(source) and dtypes.is_int(to):
         low, high = (int(v) for v in dtypes.limits(to))
         numbers = [float(v) for v in values]
@@ -298,7 +298,7 @@ def cast(values: np.ndarray, source: str, to: str) -> np.ndarray:
         return values.astype(dtypes.numpy_of(to))
 
 
-def test_every_float16_widens_and_narrows_to_itself(load: Load) -> None:
+def test_every_float16_survives_widening_and_narrowing(load: Load) -> None:
     made = load(
         elementwise("widen", lambda x: te.Cast("float32", x), ["float16"], 65536, lanes=16),
         elementwise("narrow", lambda x: te.Cast("float16", x), ["float32"], 65536, lanes=16),
@@ -309,7 +309,7 @@ def test_every_float16_widens_and_narrows_to_itself(load: Load) -> None:
     np.testing.assert_array_equal(made["narrow"](wide).view(np.uint16), bits)
 
 
-def test_bits_are_reinterpreted(load: Load) -> None:
+def test_reinterpret_keeps_the_bits(load: Load) -> None:
     cases = [
         ("float32", "int32"),
         ("uint32", "float32"),
@@ -330,7 +330,7 @@ def test_bits_are_reinterpreted(load: Load) -> None:
 
 
 @pytest.mark.parametrize("lanes", [1, 8])
-def test_bools_and_choices(load: Load, lanes: int) -> None:
+def test_logic_and_comparisons_of_bools_and_selects(load: Load, lanes: int) -> None:
     made = load(
         elementwise("both", te.And, ["bool", "bool"], 64, lanes),
         elementwise("any", te.Or, ["bool", "bool"], 64, lanes),
@@ -361,7 +361,7 @@ def test_constants_are_exact(load: Load, dtype: str) -> None:
     )
 
 
-def test_a_branch_not_taken_is_not_loaded(load: Load) -> None:
+def test_an_untaken_branch_loads_nothing(load: Load) -> None:
     x, y, i = array("x", 4), array("y", 64), te.Var("i", "int64")
     deep = ir.Load(x, (i,)) * ir.Load(x, (i,))
     value = te.Call("if_then_else", (i < 4, deep + deep, te.const(-1.0)), "float32")
@@ -404,7 +404,7 @@ def test_predicates_guard_loads_and_stores(load: Load) -> None:
 
 
 @PORTABLE
-def test_vectors_are_read_before_they_are_written(load: Load, flags: list[str]) -> None:
+def test_a_vector_is_loaded_before_it_is_stored(load: Load, flags: list[str]) -> None:
     y = array("y", 8)
     shift = ir.Store(y, (te.Ramp(index(1), index(1), 7),), ir.Load(y, (te.Ramp(index(0), index(1), 7),)))
     made = load(ir.Function("shift", (y,), (y,), (), shift), flags=flags)
@@ -414,7 +414,7 @@ def test_vectors_are_read_before_they_are_written(load: Load, flags: list[str]) 
 
 
 @PORTABLE
-def test_a_tile_of_accumulators(load: Load, flags: list[str]) -> None:
+def test_a_register_tile_of_accumulators(load: Load, flags: list[str]) -> None:
     """Vectors of constants, broadcasts, lets and shared parts, in a tile on the stack."""
     x, y, total = array("x", 64), array("y", 16), array("total", 16, scope="local")
     k, v = te.Var("k", "int64"), te.Var("v", "float32", 8)
@@ -441,13 +441,13 @@ def test_a_tile_of_accumulators(load: Load, flags: list[str]) -> None:
 
 
 @pytest.mark.parametrize("lanes", [3, 6, 128])
-def test_vectors_of_any_width(load: Load, lanes: int) -> None:
+def test_vectors_of_any_number_of_lanes(load: Load, lanes: int) -> None:
     made = load(elementwise("twice", lambda x: x + x, ["float32"], lanes * 4, lanes))
     values = np.arange(lanes * 4, dtype=np.float32)
     np.testing.assert_array_equal(made["twice"](values), values * 2)
 
 
-def test_a_vector_is_chosen_by_a_scalar_without_reading_the_other(load: Load) -> None:
+def test_a_scalar_condition_on_vectors_loads_only_the_chosen_one(load: Load) -> None:
     x, y, k = array("x", 64), array("y", 64), te.Var("k", "int64")
     lanes = te.Ramp(k * 16, index(1), 16)
     before = ir.Load(x, (te.Ramp(k * 16 - 16, index(1), 16),))
@@ -464,8 +464,8 @@ def test_a_vector_is_chosen_by_a_scalar_without_reading_the_other(load: Load) ->
     )
 
 
-def test_statements(load: Load) -> None:
-    """Lets, loops with bounds, ifs, while, local memory, asserts, and names C would trip over."""
+def test_all_kinds_of_statements(load: Load) -> None:
+    """Lets, loops with bounds, ifs, while, local memory, asserts, and names that are reserved in C."""
     x, y, n = array("int", 10), array("y0", 10), te.SizeVar("expf", "int64")
     i, j, t, v = (te.Var(name, "int64") for name in ("i", "i", "t0", "v"))
     local, count = array("for", 10, scope="local"), array("count", 1, "int64", "local")
@@ -533,7 +533,7 @@ def test_statements(load: Load) -> None:
 
 
 @pytest.mark.parametrize("threads", [1, 2])
-def test_parallel_loops_take_along_what_they_use(load: Load, threads: int) -> None:
+def test_parallel_loops_capture_the_variables_they_use(load: Load, threads: int) -> None:
     x, y, table = array("x", 1000), array("y", 1000), array("table", 4, scope="constant")
     scale, i, half = te.Var("scale", "float32"), te.Var("i", "int64"), te.Var("half", "float16")
     scratch, seen = array("scratch", 1, scope="view"), array("seen", 1, scope="local")
@@ -575,7 +575,7 @@ def test_parallel_loops_take_along_what_they_use(load: Load, threads: int) -> No
         spread(given * 3, 3.0, 0.5, out)
 
 
-def test_an_entry_calls_its_kernels_and_times_them(load: Load) -> None:
+def test_an_entry_function_calls_and_times_its_kernels(load: Load) -> None:
     x, y, z = array("x", 8), array("y", 8), array("z", 8, scope="view")
     double = elementwise("double_it", lambda a: a + a, ["float32"], 8, 4)
     i = te.Var("i", "int64")
@@ -619,7 +619,7 @@ def test_an_entry_calls_its_kernels_and_times_them(load: Load) -> None:
         made(given + 100)
 
 
-def test_kernels_of_another_source_are_declared(load: Load) -> None:
+def test_kernels_defined_in_another_source_are_declared(load: Load) -> None:
     x, y = array("x", 4), array("y", 4)
     entry = ir.Function(
         "entry", (x, y), (y,), (), ir.CallKernel("elsewhere", (x, y), ()), None, (), ("elsewhere",)
@@ -627,7 +627,7 @@ def test_kernels_of_another_source_are_declared(load: Load) -> None:
     assert "int32_t elsewhere(const float *, float *);" in c.generate([entry])
 
 
-def test_the_source_is_readable_and_the_same_each_time() -> None:
+def test_the_source_is_readable_and_deterministic() -> None:
     function = elementwise("scale", lambda x: x * 2.0 + 1.0, ["float32"], 100, 1)
     source = c.generate([function])
     assert source == c.generate([function])
@@ -642,7 +642,7 @@ def test_the_source_is_readable_and_the_same_each_time() -> None:
     )
 
 
-def test_names_that_c_keeps_for_itself_are_refused() -> None:
+def test_names_reserved_in_c_are_refused() -> None:
     for name in ("main", "exp", "while", "a b"):
         function = elementwise(name, lambda x: x, ["float32"], 4, 1)
         with pytest.raises(UnsupportedError, match=f"a C function cannot be called {name!r}"):
@@ -655,7 +655,7 @@ def test_an_unknown_intrinsic_is_named() -> None:
         c.generate([function])
 
 
-def test_the_header_stands_alone_in_c_and_cpp(tmp_path: Path) -> None:
+def test_the_header_compiles_alone_in_c_and_cpp(tmp_path: Path) -> None:
     parameters = (
         Parameter("x", "input", "float32", (1, "h", 3)),
         Parameter("y", "output", "bfloat16", (None,)),
@@ -678,13 +678,13 @@ def test_the_header_stands_alone_in_c_and_cpp(tmp_path: Path) -> None:
     assert "1: an index / * is * / out of range" in text
 
 
-def test_bfloat16_arrays_are_of_ml_dtypes(load: Load) -> None:
+def test_bfloat16_arrays_have_the_dtype_of_ml_dtypes(load: Load) -> None:
     made = load(elementwise("twice", lambda x: x + x, ["bfloat16"], 16, 16))
     values = np.arange(16).astype(ml_dtypes.bfloat16)
     np.testing.assert_array_equal(made["twice"](values), values + values)
 
 
-def test_a_choice_between_the_same_is_none() -> None:
+def test_a_select_between_equal_values_is_dropped() -> None:
     out = ir.Buffer("out", "float32", (te.const(4, te.INDEX),), "param", (), 4)
     i = te.Var("i", te.INDEX)
     zero = [te.const(0.0, "float32") for _ in range(2)]
@@ -696,7 +696,7 @@ def test_a_choice_between_the_same_is_none() -> None:
     assert "out[i] = 0.0f;" in source
 
 
-def test_an_array_that_nothing_reads_is_no_warning(load: Load) -> None:
+def test_a_local_array_that_is_never_read_causes_no_warning(load: Load) -> None:
     out = ir.Buffer("out", "float32", (te.const(1, te.INDEX),), "param", (), 4)
     kept = ir.Buffer("kept", "float32", (te.const(1, te.INDEX),), "local", (), 4)
     at, one = (te.const(0, te.INDEX),), te.const(1.0, "float32")

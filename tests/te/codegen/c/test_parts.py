@@ -26,7 +26,7 @@ def function(*stores: ir.Stmt) -> ir.Function:
     return ir.Function("f", (X, Y), (Y,), (), ir.sequence(*stores))
 
 
-def test_a_wide_store_becomes_stores_of_registers() -> None:
+def test_a_wide_store_is_split_into_register_wide_stores() -> None:
     made = in_parts(
         function(ir.Store(Y, (ramp(0, 24),), ir.Load(X, (ramp(4, 24),)) + e.const(1.0, lanes=24)))
     )
@@ -37,7 +37,7 @@ def test_a_wide_store_becomes_stores_of_registers() -> None:
     assert str(last) == str(ir.Store(Y, (ramp(16, 8),), ir.Load(X, (ramp(20, 8),)) + e.const(1.0, lanes=8)))
 
 
-def test_odd_vectors_end_with_an_element() -> None:
+def test_a_store_of_odd_width_ends_with_a_scalar() -> None:
     made = in_parts(function(ir.Store(Y, (ramp(1, 23),), ir.Load(X, (ramp(4, 23),)))))
 
     assert isinstance(made.body, ir.Seq)
@@ -57,7 +57,7 @@ def test_odd_vectors_end_with_an_element() -> None:
     ],
     ids=["fits", "reads what it writes", "masked", "strided"],
 )
-def test_what_has_no_better_parts_stays(store: ir.Store) -> None:
+def test_stores_that_splitting_would_not_improve_are_unchanged(store: ir.Store) -> None:
     given = function(store)
 
     assert in_parts(given) is given or in_parts(given).body is store
@@ -66,7 +66,7 @@ def test_what_has_no_better_parts_stays(store: ir.Store) -> None:
 @pytest.mark.slow
 @MACHINES
 @pytest.mark.skipif(shutil.which("gcc") is None, reason="no gcc")
-def test_parts_do_what_the_whole_does(tmp_path: Path, flags: list[str]) -> None:
+def test_split_stores_compute_the_same_as_whole_ones(tmp_path: Path, flags: list[str]) -> None:
     def formula(a: e.Expr, b: e.Expr) -> e.Expr:
         chosen = e.Select(e.Less(a, b), e.Max(a, b), e.Call("fabs", (a,), "float32"))
         return chosen * e.Cast("float32", e.Cast("int64", b))
@@ -80,7 +80,7 @@ def test_parts_do_what_the_whole_does(tmp_path: Path, flags: list[str]) -> None:
 
 
 def place(lanes: int) -> e.Ramp:
-    """Turn by turn; the last one ends at the end."""
+    """The index of one vector per iteration; the last vector ends at the end of the array."""
     return e.Ramp(e.Min(PLACE * lanes, e.const(64 - lanes, "int64")), e.const(1, "int64"), lanes)
 
 

@@ -1,4 +1,4 @@
-"""Whole vectors in C give, bit by bit, what the interpreter gives, as do the portable loops over lanes."""
+"""Vector code and portable loops over lanes in C give bit by bit the results of the interpreter."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ INTS: dict[str, Callable[[e.Expr, e.Expr], e.Expr]] = {
 
 
 def elementwise(name: str, formula: Callable[..., e.Expr], kinds: Sequence[str], lanes: int) -> ir.Function:
-    """``y[i] = formula(x0[i], x1[i], ...)`` in vectors."""
+    """``y[i] = formula(x0[i], x1[i], ...)``, computed in vectors."""
     place = e.Ramp(PLACE * lanes, e.const(1, "int64"), lanes)
     buffers = [ir.Buffer(f"x{n}", kind, (e.const(LENGTH, "int64"),), "param") for n, kind in enumerate(kinds)]
     value = formula(*(ir.Load(b, (place,)) for b in buffers))
@@ -83,7 +83,7 @@ def elementwise(name: str, formula: Callable[..., e.Expr], kinds: Sequence[str],
 @pytest.mark.slow
 @MACHINES
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
-def test_vectors_of_floats(tmp_path: Path, dtype: str, flags: list[str]) -> None:
+def test_operations_on_vectors_of_floats(tmp_path: Path, dtype: str, flags: list[str]) -> None:
     made = [elementwise(f"f_{n}", f, [dtype, dtype], 8) for n, f in FLOATS.items()]
     check(made, tmp_path, flags)
 
@@ -91,13 +91,13 @@ def test_vectors_of_floats(tmp_path: Path, dtype: str, flags: list[str]) -> None
 @pytest.mark.slow
 @MACHINES
 @pytest.mark.parametrize("dtype", ["int8", "uint8", "int32", "uint32", "int64", "uint64"])
-def test_vectors_of_whole_numbers(tmp_path: Path, dtype: str, flags: list[str]) -> None:
+def test_operations_on_vectors_of_integers(tmp_path: Path, dtype: str, flags: list[str]) -> None:
     made = [elementwise(f"f_{n}", f, [dtype, dtype], 16) for n, f in INTS.items()]
     check(made, tmp_path, flags)
 
 
 @MACHINES
-def test_vectors_of_bools(tmp_path: Path, flags: list[str]) -> None:
+def test_operations_on_vectors_of_bools(tmp_path: Path, flags: list[str]) -> None:
     forms: dict[str, Callable[..., e.Expr]] = {
         "below": e.Less,
         "equal": e.Equal,
@@ -112,7 +112,7 @@ def test_vectors_of_bools(tmp_path: Path, flags: list[str]) -> None:
 @pytest.mark.slow
 @MACHINES
 @pytest.mark.parametrize("source", ["float32", "float64", "int8", "int32", "uint32", "int64", "bool"])
-def test_vectors_change_their_type_and_saturate(tmp_path: Path, source: str, flags: list[str]) -> None:
+def test_casts_of_vectors_saturate(tmp_path: Path, source: str, flags: list[str]) -> None:
     kinds = ["int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64", "float32", "float64"]
     forms: dict[str, Callable[..., e.Expr]] = {f"to_{to}": lambda x, to=to: e.Cast(to, x) for to in kinds}
     if dtypes.bits(source) == 32:
@@ -123,16 +123,16 @@ def test_vectors_change_their_type_and_saturate(tmp_path: Path, source: str, fla
 @pytest.mark.slow
 @MACHINES
 @pytest.mark.parametrize("lanes", [4, 8, 16, 32])
-def test_functions_of_vectors(tmp_path: Path, lanes: int, flags: list[str]) -> None:
-    """Also where the machine scales by powers of two: there they differ in the last places."""
+def test_math_functions_of_vectors(tmp_path: Path, lanes: int, flags: list[str]) -> None:
+    """Up to a tolerance: machines that scale by powers of two give other last bits."""
     names = ("exp", "log", "log2", "log10", "tanh", "sigmoid", "erf")
     made = [elementwise(f"f_{n}", lambda x, n=n: _call(n, x), ["float32"], lanes) for n in names]
     check(made, tmp_path, flags, 4e-7)
 
 
 @MACHINES
-def test_the_bits_of_a_function_of_vectors(tmp_path: Path, flags: list[str]) -> None:
-    """The function is of floats where what is stored is not; its last places are left out."""
+def test_the_reinterpreted_bits_of_a_vector_math_function(tmp_path: Path, flags: list[str]) -> None:
+    """The function computes floats, the stored values are integers; their last bits are masked out."""
     rough = e.Const(0x7FF00000, "int32", 16)
     formulas = {"exp": lambda x: _call("exp", x), "sigmoid": lambda x: _call("sigmoid", x)}
     made = [
@@ -150,12 +150,14 @@ def test_the_bits_of_a_function_of_vectors(tmp_path: Path, flags: list[str]) -> 
 @pytest.mark.slow
 @MACHINES
 @pytest.mark.parametrize("lanes", [4, 8, 16, 32])
-def test_padding_reads_memory_only_inside(tmp_path: Path, lanes: int, flags: list[str]) -> None:
-    """The vector before the first is zeros."""
+def test_a_padded_vector_load_reads_only_memory_inside(tmp_path: Path, lanes: int, flags: list[str]) -> None:
+    """The vector before the first consists of zeros."""
 
     def before(x: e.Expr) -> e.Expr:
         assert isinstance(x, ir.Load)
-        far = e.Ramp(PLACE * (1 << 40) - (1 << 40), e.const(1, "int64"), lanes)  # no address but for turn 1
+        far = e.Ramp(
+            PLACE * (1 << 40) - (1 << 40), e.const(1, "int64"), lanes
+        )  # a valid address only in iteration 1
         inside = e.Equal(PLACE, e.const(1, "int64"))
         return _call("if_then_else", inside, ir.Load(x.buffer, (far,)), _like(x, 0.0), dtype="float32") + x
 
@@ -164,7 +166,7 @@ def test_padding_reads_memory_only_inside(tmp_path: Path, lanes: int, flags: lis
     check([made], tmp_path, flags)
 
 
-def test_what_is_not_side_by_side_stays_in_lanes() -> None:
+def test_accesses_that_are_not_contiguous_are_written_lane_by_lane() -> None:
     buffer = ir.Buffer("x", "float32", (e.const(LENGTH, "int64"),), "param")
     apart = ir.Load(buffer, (e.Ramp(PLACE, e.const(2, "int64"), 8),))
     near = ir.Load(buffer, (e.Ramp(PLACE, e.const(1, "int64"), 8),))
@@ -176,7 +178,7 @@ def test_what_is_not_side_by_side_stays_in_lanes() -> None:
 
 
 def _product(name: str, lanes: int) -> tuple[ir.Function, np.ndarray, list[np.ndarray]]:
-    """A row times a matrix by a dot-product instruction: its function, what numpy says, and its inputs."""
+    """A row times a matrix by a dot-product instruction: the function, numpy's result, and the inputs."""
     source, depth = np.random.default_rng(0), 32
     count, kinds, intrin = {
         "int8": (4, ("uint8", "int8", "int32"), x86.dot_16x1x16_uint8_int8_int32),
@@ -207,7 +209,7 @@ def _product(name: str, lanes: int) -> tuple[ir.Function, np.ndarray, list[np.nd
 @MACHINES
 @pytest.mark.parametrize("name", ["int8", "bf16"])
 @pytest.mark.parametrize("lanes", [16, 8, 4])
-def test_dot_products_by_instruction_or_by_loops(
+def test_dot_products_by_instruction_and_by_loops(
     tmp_path: Path, name: str, lanes: int, flags: list[str]
 ) -> None:
     lowered, want, given = _product(name, lanes)

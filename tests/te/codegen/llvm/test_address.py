@@ -1,4 +1,4 @@
-"""Addresses are computed step by step, each step where what it depends on becomes known, and no earlier."""
+"""Each step of an address is computed where its operands become known, and no earlier."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ def loop(var: te.Var, extent: int, body: ir.Stmt) -> ir.For:
 
 
 def text_of(out: ir.Buffer, body: ir.Stmt, *inputs: ir.Buffer) -> list[str]:
-    """The instructions, without the names of their values."""
+    """The instructions of the generated LLVM IR, without the names of their values."""
     text = llvm.generate(ir.Function("f", (*inputs, out), (out,), (), body), TARGET)
     return [re.sub(r"%[vi][.\w]*", "%", line.strip()) for line in text.splitlines()]
 
 
-def test_each_loop_takes_one_step_and_neighbours_share_them() -> None:
+def test_each_loop_advances_an_address_once_and_neighbours_share_it() -> None:
     a, b, i, k = array("a", 4096), array("b", 4096), te.Var("i", "int64"), te.Var("k", "int64")
     stores = [
         ir.Store(b, (ramp(i * 512 + k * 8 + n),), ir.Load(a, (ramp(i * 512 + k * 8 + n),))) for n in (0, 4)
@@ -64,7 +64,7 @@ def test_each_loop_takes_one_step_and_neighbours_share_them() -> None:
     assert "% = load <4 x float>, ptr %, align 4" in lines[inner:]
 
 
-def test_a_quotient_of_an_outer_loops_variable_is_computed_in_the_outer_loop() -> None:
+def test_a_quotient_of_an_outer_loop_variable_is_computed_in_the_outer_loop() -> None:
     a, b, i, k = array("a", 4096), array("b", 4096), te.Var("i", "int64"), te.Var("k", "int64")
     place = ramp(te.FloorDiv(i, index(3)) * 64 + k * 4)
 
@@ -74,7 +74,7 @@ def test_a_quotient_of_an_outer_loops_variable_is_computed_in_the_outer_loop() -
     assert division < [n for n, line in enumerate(lines) if "phi" in line][1]
 
 
-def test_what_is_bound_later_is_not_used_before(run: Any) -> None:
+def test_a_variable_bound_later_is_not_used_before(run: Any) -> None:
     a, b = array("a", 64), array("b", 64)
     i, k, half = te.Var("i", "int64"), te.Var("k", "int64"), te.Var("half", "int64")
     body = ir.Let(
@@ -92,7 +92,7 @@ def test_what_is_bound_later_is_not_used_before(run: Any) -> None:
     np.testing.assert_array_equal(out, want)
 
 
-def test_an_address_that_is_read_from_memory_follows_what_is_written_there(run: Any) -> None:
+def test_an_address_read_from_memory_follows_stores_to_that_memory(run: Any) -> None:
     a, b, places = array("a", 16), array("b", 16), ir.Buffer("places", "int64", (index(4),), "local")
     i, k = te.Var("i", "int64"), te.Var("k", "int64")
     fill = loop(i, 4, ir.Store(places, (i,), 3 - i))
@@ -106,7 +106,7 @@ def test_an_address_that_is_read_from_memory_follows_what_is_written_there(run: 
     np.testing.assert_array_equal(out, x.reshape(4, 4)[::-1].reshape(-1))
 
 
-def test_a_step_outside_the_array_does_no_harm_if_the_element_is_inside(run: Any) -> None:
+def test_an_address_step_may_leave_the_array_if_the_element_is_inside(run: Any) -> None:
     a, b, i = array("a", 64), array("b", 64), te.Var("i", "int64")
     copy = loop(i, 16, ir.Store(b, (ramp(i * 4),), ir.Load(a, (ramp(60 - i * 4),))))
     function = ir.Function("f", (a, b), (b,), (), copy)

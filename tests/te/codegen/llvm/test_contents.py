@@ -1,4 +1,4 @@
-"""What was stored is known until something may have been stored over it."""
+"""Stored values are known until a store that may overlap them."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ TERMS = ((VAR, 4),)
         (None, False),
     ],
 )
-def test_a_store_elsewhere_changes_nothing_one_that_may_overlap_does(span: Span | None, known: bool) -> None:
+def test_a_stored_value_is_known_until_a_store_that_may_overlap(span: Span | None, known: bool) -> None:
     contents, here = Contents(), Span(TERMS, 0, 16)
     contents.stored(X, here, "%a")
 
@@ -41,7 +41,7 @@ def test_a_store_elsewhere_changes_nothing_one_that_may_overlap_does(span: Span 
     assert contents.get(X, span) == (None if span is None else "%b")
 
 
-def test_a_masked_store_leaves_nothing_known_there() -> None:
+def test_a_masked_store_invalidates_the_known_value() -> None:
     contents, here = Contents(), Span(TERMS, 0, 16)
     contents.stored(X, here, "%a")
 
@@ -74,7 +74,7 @@ def test_a_value_just_stored_is_not_loaded() -> None:
 
 
 @pytest.mark.parametrize("how", ["overlapping", "in a branch", "in a loop", "a lane", "masked", "predicated"])
-def test_what_else_was_stored_is_read(run: Any, how: str) -> None:
+def test_values_stored_in_between_are_loaded_again(run: Any, how: str) -> None:
     buffer = ir.Buffer("a", "float32", (index(16),), "param")
     nine = te.const(9.0, "float32", 4)
     some = te.Less(place(index(0)), te.const(2, "int64", 4))

@@ -1,4 +1,4 @@
-"""Every node of legal loop IR has an emitter; what the core does not know is loaded when it is met."""
+"""Every node of legal loop IR has an emitter; emitters outside the core are loaded on first use."""
 
 from __future__ import annotations
 
@@ -39,24 +39,24 @@ RAMP = te.Ramp(VAR, te.const(1, "int64"), 8)
     ],
     ids=lambda node: str(getattr(node, "name", type(node).__name__)),
 )
-def test_a_node_has_an_emitter(node: te.Expr | ir.Stmt) -> None:
-    assert generator  # enters those of statements
+def test_a_node_has_one_emitter(node: te.Expr | ir.Stmt) -> None:
+    assert generator  # importing it registers the emitters of statements
     assert emitter_of(node) is emitter_of(node)
 
 
-def test_an_intrinsic_that_nobody_knows_is_named() -> None:
+def test_an_unknown_intrinsic_is_named() -> None:
     with pytest.raises(UnsupportedError, match=r"^no code for the intrinsic sleep of float32$"):
         emitter_of(te.Call("sleep", (LOAD,), "float32"))
 
 
-def test_what_is_not_legal_has_none() -> None:
+def test_a_node_outside_legal_loop_ir_has_no_emitter() -> None:
     choice = ir.Choice(("avx9999",), ir.Seq(()), ir.Seq(()))
 
     with pytest.raises(AssertionError, match="Choice'> does not belong in legal loop IR"):
         emitter_of(choice)
 
 
-def test_an_emitter_can_be_entered_from_outside(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_emitter_can_be_registered_from_outside(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(emitters, "_EMITTERS", dict(emitters._EMITTERS))
 
     @emits("triple", operands=lambda values, node: ())

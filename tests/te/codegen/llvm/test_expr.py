@@ -1,4 +1,4 @@
-"""Every operation of scalar expressions, through LLVM and against numpy, as scalars and as vectors."""
+"""Every scalar operation through LLVM against numpy, on scalars and on vectors."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ BASELINE = "llvm -mtriple=x86_64-unknown-linux-gnu"  # no FMA, no rounding instr
 
 
 def edges(dtype: str) -> np.ndarray:
-    """256 values of an int dtype: its limits, what is around 0, and random ones."""
+    """256 values of an int dtype: its limits, values around 0, and random ones."""
     low, high = dtypes.limits(dtype)
     picked = [low, int(low) + 1, high, int(high) - 1, *range(-8 if low else 0, 9)]
     random = np.random.default_rng(3).integers(int(low), int(high), 256 - len(picked), dtype, endpoint=True)
@@ -32,7 +32,7 @@ def edges(dtype: str) -> np.ndarray:
 
 
 def pairs(dtype: str) -> tuple[np.ndarray, np.ndarray]:
-    """Pairs of int values in which all kinds of signs and limits meet."""
+    """Pairs of int values that combine all signs and limits."""
     a = edges(dtype)
     few = a[:16]
     return np.concatenate([np.repeat(few, 16), a]), np.concatenate([np.tile(few, 16), a[::-1]])
@@ -75,7 +75,7 @@ def test_ints_wrap_around(elementwise: Any, dtype: str, lanes: int) -> None:
 
 @LANES
 @pytest.mark.parametrize("dtype", INTS)
-def test_divisions_never_signal(elementwise: Any, dtype: str, lanes: int) -> None:
+def test_divisions_never_trap(elementwise: Any, dtype: str, lanes: int) -> None:
     a, b = pairs(dtype)
 
     results = elementwise(lambda x, y: [make(x, y) for make in DIVISIONS], a, b, lanes=lanes)
@@ -100,7 +100,7 @@ def test_divisions_by_a_constant(elementwise: Any, dtype: str, divisor: int) -> 
 
 @LANES
 @pytest.mark.parametrize("dtype", INTS)
-def test_shifts_are_defined_beyond_the_width(elementwise: Any, dtype: str, lanes: int) -> None:
+def test_shifts_by_more_than_the_width_are_defined(elementwise: Any, dtype: str, lanes: int) -> None:
     width = dtypes.bits(dtype)
     a, b = edges(dtype), (np.arange(256) % (width + 5)).astype(dtype)
     b[-16:] = np.array(-1).astype(dtype)
@@ -116,7 +116,7 @@ def test_shifts_are_defined_beyond_the_width(elementwise: Any, dtype: str, lanes
 
 
 @pytest.mark.parametrize("dtype", INTS)
-def test_bits(elementwise: Any, dtype: str) -> None:
+def test_bitwise_operations(elementwise: Any, dtype: str) -> None:
     a, b = pairs(dtype)
     width = dtypes.bits(dtype)
     patterns = [int(v) & ((1 << width) - 1) for v in a]
@@ -175,7 +175,7 @@ def test_min_and_max_with_a_constant_keep_nan(elementwise: Any, lanes: int) -> N
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
-def test_comparisons_are_false_of_nan_and_unequal(elementwise: Any, dtype: str) -> None:
+def test_comparisons_with_nan_are_false_except_not_equal(elementwise: Any, dtype: str) -> None:
     a, b = np.repeat(FLOATS, 16).astype(dtype), np.tile(FLOATS, 16).astype(dtype)
 
     for make, reference in (
@@ -188,7 +188,7 @@ def test_comparisons_are_false_of_nan_and_unequal(elementwise: Any, dtype: str) 
 
 
 @pytest.mark.parametrize("dtype", [*INTS, "bool"])
-def test_comparisons_of_ints_mind_the_sign(elementwise: Any, dtype: str) -> None:
+def test_comparisons_of_ints_respect_signedness(elementwise: Any, dtype: str) -> None:
     a, b = (np.tile([True, False], 8), np.repeat([True, False], 8)) if dtype == "bool" else pairs(dtype)
 
     np.testing.assert_array_equal(elementwise(te.Less, a, b, lanes=16), a < b)
@@ -196,7 +196,7 @@ def test_comparisons_of_ints_mind_the_sign(elementwise: Any, dtype: str) -> None
 
 
 @LANES
-def test_bools(elementwise: Any, lanes: int) -> None:
+def test_operations_on_bools(elementwise: Any, lanes: int) -> None:
     a, b = np.tile([True, False], 8), np.repeat([True, False], 8)
 
     np.testing.assert_array_equal(elementwise(te.And, a, b, lanes=lanes), a & b)
@@ -207,7 +207,7 @@ def test_bools(elementwise: Any, lanes: int) -> None:
 
 
 def saturated(values: np.ndarray, to: str) -> np.ndarray:
-    """Truncated and clamped in whole Python ints; NaN is 0."""
+    """Truncated and clamped with Python ints; NaN becomes 0."""
     low, high = (int(v) for v in dtypes.limits(to))
     whole = [0 if v != v else low if v < low else high if v > high else int(v) for v in values.tolist()]
     return np.array(whole, to)
@@ -239,7 +239,7 @@ def test_casts_from_ints(elementwise: Any, source: str, to: str) -> None:
 
 
 @pytest.mark.parametrize("source", ["float32", "float64", "float16"])
-def test_a_float_is_true_unless_it_is_zero(elementwise: Any, source: str) -> None:
+def test_a_float_casts_to_true_unless_it_is_zero(elementwise: Any, source: str) -> None:
     with np.errstate(over="ignore"):
         values = FLOATS.astype(source)
 
@@ -247,7 +247,7 @@ def test_a_float_is_true_unless_it_is_zero(elementwise: Any, source: str) -> Non
 
 
 @pytest.mark.parametrize("target", ["native", BASELINE])
-def test_every_float16_widens_and_narrows_to_itself(elementwise: Any, target: str) -> None:
+def test_every_float16_survives_widening_and_narrowing(elementwise: Any, target: str) -> None:
     values = np.arange(65536, dtype=np.uint16).view(np.float16)
 
     wide = elementwise(lambda x: te.Cast("float32", x), values, lanes=16, target=target)
@@ -259,7 +259,7 @@ def test_every_float16_widens_and_narrows_to_itself(elementwise: Any, target: st
 
 
 def half_ways(dtype: type) -> np.ndarray:
-    """Floats at, just above and just below the middle between neighbouring float16s, and random ones."""
+    """Floats at, just above and just below the midpoint of adjacent float16s, and random ones."""
     halves = np.arange(0, 0x7C00, 7, dtype=np.uint16).view(np.float16).astype(np.float64)
     after = (np.arange(0, 0x7C00, 7, dtype=np.uint16) + np.uint16(1)).view(np.float16).astype(np.float64)
     middle = ((halves + np.where(np.isinf(after), 65536.0, after)) / 2).astype(dtype)
@@ -301,7 +301,7 @@ def test_bfloat16_rounds_to_nearest_even(elementwise: Any, target: str) -> None:
 
     with np.errstate(invalid="ignore"):
         wanted = values.view(np.float32).astype(ml_dtypes.bfloat16).astype("float32")
-    if Target.parse(target).has("avx512bf16"):  # the instruction takes what is subnormal for 0
+    if Target.parse(target).has("avx512bf16"):  # the instruction flushes subnormals to 0
         wanted = np.where(np.abs(values.view(np.float32)) < 2.0**-126, np.float32(0), wanted)
     np.testing.assert_array_equal(bits.view(ml_dtypes.bfloat16).astype("float32"), wanted)
 
@@ -321,7 +321,7 @@ def test_bfloat16_arithmetic_rounds_each_step(elementwise: Any, lanes: int) -> N
 
 @pytest.mark.parametrize("target", ["native", BASELINE])
 @pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
-def test_rounding_and_classifying(elementwise: Any, dtype: str, target: str) -> None:
+def test_rounding_and_classification_of_floats(elementwise: Any, dtype: str, target: str) -> None:
     with np.errstate(over="ignore"):
         values = FLOATS.astype(dtype)
     functions: dict[str, Callable[[np.ndarray], np.ndarray]] = {
@@ -348,7 +348,7 @@ def test_rounding_and_classifying(elementwise: Any, dtype: str, target: str) -> 
 
 @LANES
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
-def test_what_libraries_compute(elementwise: Any, dtype: str, lanes: int) -> None:
+def test_math_functions_agree_with_numpy(elementwise: Any, dtype: str, lanes: int) -> None:
     x = np.linspace(0.05, 0.95, 32).astype(dtype)
     y = np.linspace(3, -2, 32).astype(dtype)
 
@@ -419,6 +419,6 @@ def test_a_shared_node_is_computed_once(native: Any) -> None:
     assert llvm.generate(function, native).count("fmul") == 2000
 
 
-def test_an_intrinsic_without_code_is_an_error_naming_it(elementwise: Any) -> None:
+def test_an_intrinsic_without_an_emitter_is_named_in_the_error(elementwise: Any) -> None:
     with pytest.raises(UnsupportedError, match="the intrinsic lgamma of float32"):
         elementwise(lambda x: te.Call("lgamma", (x,), "float32"), FLOATS)

@@ -34,7 +34,7 @@ def add_to(buffer: ir.Buffer, place: te.Expr, value: te.Expr | float) -> ir.Stor
 
 @pytest.mark.parametrize(("first", "extent"), [(0, 5), (3, 4), (2, 0), (1, -3)])
 @pytest.mark.parametrize("known", [True, False])
-def test_a_loop_runs_over_its_range_and_not_at_all_when_empty(
+def test_a_loop_runs_over_its_range_and_an_empty_one_does_not_run(
     run: Any, first: int, extent: int, known: bool
 ) -> None:
     out, i, a, b = array("out", 10), counter(), te.Var("a", "int64"), te.Var("b", "int64")
@@ -49,7 +49,7 @@ def test_a_loop_runs_over_its_range_and_not_at_all_when_empty(
     np.testing.assert_array_equal(result, wanted)
 
 
-def test_nested_loops_let_and_if(run: Any) -> None:
+def test_nested_loops_with_let_and_if(run: Any) -> None:
     out, i, j, t = array("out", 12), counter("i"), counter("j"), counter("t")
     odd = te.Equal(te.FloorMod(t, index(2)), index(1))
     inner = ir.Let(t, i * 4 + j, ir.If(odd, add_to(out, t, 1.0), add_to(out, t, te.Cast("float32", i))))
@@ -61,7 +61,7 @@ def test_nested_loops_let_and_if(run: Any) -> None:
     np.testing.assert_array_equal(result, [1.0 if t % 2 else t // 4 for t in range(12)])
 
 
-def test_while_tests_its_condition_before_each_turn(run: Any) -> None:
+def test_while_checks_its_condition_before_each_iteration(run: Any) -> None:
     x = array("x", 1, "int64")
     value = ir.Load(x, (index(0),))
     body = ir.While(value < index(100), ir.Store(x, (index(0),), value * 3))
@@ -99,7 +99,7 @@ def test_scalars_are_passed_by_value(run: Any) -> None:
     assert result[0] == -1.0
 
 
-def test_an_allocation_is_fresh_memory_on_the_stack(run: Any) -> None:
+def test_an_allocation_is_memory_on_the_stack(run: Any) -> None:
     x, out = array("x", 32), array("out", 16)
     scratch = array("scratch", 16, scope="local")
     lanes = te.Ramp(index(0), index(1), 16)
@@ -122,7 +122,7 @@ def test_an_allocation_is_fresh_memory_on_the_stack(run: Any) -> None:
 
 
 @pytest.mark.parametrize("dtype", ["float16", "bool", "int8"])
-def test_narrow_scratch_holds_what_was_put_there(run: Any, dtype: str) -> None:
+def test_local_buffers_of_narrow_dtypes_keep_their_values(run: Any, dtype: str) -> None:
     x, out, scratch = array("x", 16, dtype), array("out", 16, dtype), array("scratch", 16, dtype, "local")
     lanes, i = te.Ramp(index(0), index(1), 16), counter()
     back = ir.For(i, index(0), index(16), ir.Store(out, (i,), ir.Load(scratch, (i,))))
@@ -157,7 +157,7 @@ def test_views_are_parts_of_the_workspace(run: Any, aligned: Any) -> None:
     np.testing.assert_array_equal(workspace[16:20], data + 1)
 
 
-def test_a_constant_is_a_symbol_or_part_of_the_functions_constants(run: Any, aligned: Any) -> None:
+def test_a_constant_is_a_symbol_or_part_of_the_constants_of_the_function(run: Any, aligned: Any) -> None:
     out, table = array("out", 2), array("table", 4, scope="constant")
     part = array("part", 2, scope="constant")
     body = ir.View(
@@ -206,7 +206,7 @@ def entry() -> ir.Function:
     )
 
 
-def test_an_entry_calls_its_kernels_and_times_them(native: Target, aligned: Any) -> None:
+def test_an_entry_function_calls_and_times_its_kernels(native: Target, aligned: Any) -> None:
     ticks = iter(range(0, 1000, 10))
     now = ctypes.CFUNCTYPE(ctypes.c_int64)(lambda: next(ticks) ** 2)
     code = jit.compile_object(llvm.generate(entry(), native), native)
@@ -236,11 +236,11 @@ def test_an_entry_calls_its_kernels_and_times_them(native: Target, aligned: Any)
     assert call(*arrays, 9, workspace.ctypes.data, 3, None) == 41, "40 before it, and its own first"
 
 
-def test_the_text_depends_on_nothing_but_the_function_and_the_target(native: Target) -> None:
+def test_generated_text_is_deterministic(native: Target) -> None:
     assert llvm.generate(entry(), native) == llvm.generate(entry(), native)
 
 
-def test_names_of_parameters_and_functions_may_be_anything(run: Any) -> None:
+def test_parameters_and_functions_may_have_any_name(run: Any) -> None:
     a, b = array("a b", 1), array("a.b", 1)
     function = ir.Function("main", (a, b), (b,), (), ir.Store(b, (index(0),), ir.Load(a, (index(0),))))
     result = np.zeros(1, "float32")
@@ -251,7 +251,7 @@ def test_names_of_parameters_and_functions_may_be_anything(run: Any) -> None:
 
 
 def matmul(rows: int, columns: int, depth: int, tile: tuple[int, int], lanes: int) -> ir.Function:
-    """``C = A B`` with B packed in panels of ``tile[1]`` columns and a register tile, unrolled."""
+    """``C = A B`` with B packed in panels of ``tile[1]`` columns and an unrolled register tile."""
     height, width = tile
     a, b, c = array("A", rows * depth), array("B", columns * depth), array("C", rows * columns)
     total = array("total", height * width, scope="local")
@@ -278,7 +278,7 @@ def matmul(rows: int, columns: int, depth: int, tile: tuple[int, int], lanes: in
     return ir.Function("matmul", (a, b, c), (c,), (), body)
 
 
-def test_a_register_tile_stays_in_registers_and_computes_a_product(run: Any) -> None:
+def test_a_register_tile_stays_in_registers_and_computes_the_product(run: Any) -> None:
     target = Target.parse("llvm -mtriple=x86_64-unknown-linux-gnu -mcpu=znver4")
     wide = jit.assembly(llvm.generate(matmul(12, 128, 40, (6, 64), 16), target), target)
     generator = np.random.default_rng(0)

@@ -1,4 +1,4 @@
-"""Loops that a schedule has unrolled are left to it; others are LLVM's."""
+"""Loops unrolled by a schedule keep their form; all others are left to LLVM."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def index(value: int) -> te.Expr:
 
 
 def scaling(vectors: int, lanes: int = 16, scope: str = "param", length: int = 256) -> ir.For:
-    """A loop that doubles ``vectors`` vectors of a buffer a turn."""
+    """A loop that doubles ``vectors`` vectors of a buffer in each iteration."""
     buffer, i = ir.Buffer("a", "float32", (index(length),), scope), te.Var("i", "int64")
     stores = []
     for n in range(vectors):
@@ -39,28 +39,28 @@ def left_alone(loop: ir.For) -> bool:
     return is_written_out(loop.var, loop.body, TARGET)
 
 
-def test_a_loop_of_several_vectors_is_left_as_it_is() -> None:
+def test_a_loop_over_several_vectors_is_not_unrolled_by_llvm() -> None:
     assert left_alone(scaling(4))
 
 
-def test_prefetches_beside_the_vectors_change_nothing() -> None:
+def test_prefetches_in_a_loop_of_vectors_change_nothing() -> None:
     loop = scaling(4)
     ahead = te.Call("prefetch", (loop.body.body[0].value.a,), "float32")  # type: ignore[attr-defined]
 
     assert is_written_out(loop.var, ir.sequence(ir.Evaluate(ahead), loop.body), TARGET)
 
 
-def test_a_loop_of_few_vectors_or_of_scalars_is_llvms() -> None:
+def test_loops_of_few_vectors_or_scalars_are_left_to_llvm() -> None:
     assert not left_alone(scaling(2))
     assert not left_alone(scaling(8, lanes=1))
 
 
-def test_a_loop_through_an_array_that_fits_into_registers_is_llvms() -> None:
+def test_a_loop_over_an_array_that_fits_into_registers_is_left_to_llvm() -> None:
     assert not left_alone(scaling(4, scope="local", length=512))
     assert left_alone(scaling(4, scope="local", length=1024))
 
 
-def test_the_loop_that_is_left_says_so_to_llvm() -> None:
+def test_loops_not_to_be_unrolled_are_marked_for_llvm() -> None:
     loop, other = scaling(4), scaling(1, lanes=1)
     buffers = [one.buffer for one in statements(ir.sequence(loop, other)) if isinstance(one, ir.Store)]
     buffers = list(dict.fromkeys(buffers))
@@ -73,7 +73,7 @@ def test_the_loop_that_is_left_says_so_to_llvm() -> None:
 
 
 def weighted(weights: ir.Buffer, sums: ir.Buffer, data: ir.Buffer, extent: te.Expr) -> ir.For:
-    """``sums[0:16] += data[i * 16 ...] * weights[0:16]`` in each turn."""
+    """``sums[0:16] += data[i * 16 ...] * weights[0:16]`` in each iteration."""
     i = te.Var("i", "int64")
     own, there = te.Ramp(index(0), index(1), 16), te.Ramp(i * 16, index(1), 16)
     update = ir.Load(sums, (own,)) + ir.Load(data, (there,)) * ir.Load(weights, (own,))
@@ -84,7 +84,7 @@ def vectors_of(name: str, scope: str = "param") -> ir.Buffer:
     return ir.Buffer(name, "float32", (index(64),), scope)
 
 
-def test_what_is_read_anew_each_turn_is_read_before_the_loop() -> None:
+def test_a_loop_invariant_load_is_hoisted() -> None:
     weights, sums = vectors_of("w"), vectors_of("s", "local")
     loop = weighted(weights, sums, vectors_of("x"), index(4))
 
@@ -94,7 +94,7 @@ def test_what_is_read_anew_each_turn_is_read_before_the_loop() -> None:
     assert found.buffer is weights
 
 
-def test_what_the_loop_writes_or_may_not_read_stays_where_it_is() -> None:
+def test_loads_that_the_loop_overwrites_or_guards_are_not_hoisted() -> None:
     sums = vectors_of("s", "local")
     assert not invariants(weighted(sums, sums, vectors_of("x"), index(4)), TARGET)
     loop = weighted(vectors_of("w"), sums, vectors_of("x"), index(4))
@@ -105,7 +105,7 @@ def test_what_the_loop_writes_or_may_not_read_stays_where_it_is() -> None:
     assert not invariants(replace(loop, body=ir.If(loop.var < 3, store)), TARGET)
 
 
-def test_no_more_is_read_before_a_loop_than_there_are_registers() -> None:
+def test_no_more_loads_are_hoisted_than_there_are_registers() -> None:
     data, i = ir.Buffer("w", "float32", (index(1024),), "param"), te.Var("i", "int64")
     out = vectors_of("y")
     total: te.Expr = te.const(0.0, "float32", 16)
@@ -116,7 +116,7 @@ def test_no_more_is_read_before_a_loop_than_there_are_registers() -> None:
     assert 0 < len(invariants(loop, TARGET)) < TARGET.vector_registers
 
 
-def test_nothing_is_read_before_a_loop_without_turns(run: Any) -> None:
+def test_nothing_is_loaded_before_an_empty_loop(run: Any) -> None:
     n, out = te.SizeVar("n", "int64"), vectors_of("y")
     weights = ir.Buffer("w", "float32", (n * 16,), "param")
     loop = weighted(weights, out, data := vectors_of("x"), n)
@@ -132,7 +132,7 @@ def explicit(body: ir.Stmt) -> bool:
     return is_explicit(ir.Function("f", (), (), (), body), TARGET)
 
 
-def test_a_kernel_in_vectors_and_registers_is_explicit() -> None:
+def test_a_kernel_of_vectors_and_registers_is_explicit() -> None:
     sums = vectors_of("s", "local")
     tile = weighted(vectors_of("w"), sums, vectors_of("x"), index(4))
 
@@ -142,13 +142,13 @@ def test_a_kernel_in_vectors_and_registers_is_explicit() -> None:
     assert explicit(ir.Seq(()))
 
 
-def test_a_loop_of_scalars_is_not() -> None:
+def test_a_loop_of_scalars_is_not_explicit() -> None:
     assert not explicit(scaling(4, lanes=1))
     assert not explicit(ir.sequence(scaling(4), scaling(1, lanes=1)))
     assert not explicit(ir.While(te.const(False), scaling(4)))
 
 
-def test_nor_is_what_adds_up_in_memory() -> None:
+def test_accumulation_in_memory_is_not_explicit() -> None:
     assert not explicit(weighted(vectors_of("w"), vectors_of("s"), vectors_of("x"), index(4)))
 
 
@@ -161,15 +161,15 @@ def buffer_of(loop: ir.For) -> ir.Buffer:
     return loop.body.buffer
 
 
-def test_nor_is_a_loop_through_sums_that_fit_into_registers() -> None:
+def test_a_loop_over_accumulators_that_fit_into_registers_is_not_explicit() -> None:
     small, large = (scaling(1, scope="local", length=n) for n in (512, 1024))
 
     assert not explicit(ir.Allocate(buffer_of(small), times(9, small)))
     assert explicit(ir.Allocate(buffer_of(large), times(9, large)))
-    assert explicit(times(9, ir.Allocate(buffer_of(small), small)))  # nothing is added up
+    assert explicit(times(9, ir.Allocate(buffer_of(small), small)))  # no accumulation
 
 
-def test_nor_is_a_loop_that_reads_sums_at_places_of_its_own_but_one_that_reads_their_copy_is() -> None:
+def test_a_strided_read_is_explicit_only_from_a_copy_of_accumulators() -> None:
     sums, copy, out = vectors_of("s", "local"), vectors_of("t", "local"), vectors_of("y")
     tile = weighted(vectors_of("w"), sums, vectors_of("x"), index(4))
     j = te.Var("j", "int64")
@@ -187,7 +187,7 @@ def test_nor_is_a_loop_that_reads_sums_at_places_of_its_own_but_one_that_reads_t
     assert explicit(ir.Allocate(sums, ir.Allocate(copy, ir.sequence(tile, *copied, every_fourth(copy)))))
 
 
-def test_a_loop_of_scalars_that_leaves_gaps_is_as_it_is_to_be() -> None:
+def test_a_loop_of_scalar_stores_with_gaps_is_explicit() -> None:
     out, i = vectors_of("y"), te.Var("i", "int64")
     value = te.const(1.0, "float32")
 
@@ -197,7 +197,7 @@ def test_a_loop_of_scalars_that_leaves_gaps_is_as_it_is_to_be() -> None:
     assert not explicit(ir.For(i, index(0), index(4), ir.sequence(*pair)))
 
 
-def test_a_variable_that_changes_from_turn_to_turn_is_as_good_as_the_loops() -> None:
+def test_an_index_let_that_varies_with_the_loop_counts_as_its_variable() -> None:
     i, base = te.Var("i", "int64"), te.Var("base", "int64")
     out = vectors_of("y")
     place = (te.Ramp(base, index(1), 16),)
@@ -207,7 +207,7 @@ def test_a_variable_that_changes_from_turn_to_turn_is_as_good_as_the_loops() -> 
     assert not explicit(ir.For(i, index(0), index(4), ir.Let(base, te.Var("n", "int64") * 16, doubled)))
 
 
-def test_an_explicit_module_says_so_and_leaves_no_loop_to_be_unrolled() -> None:
+def test_an_explicit_module_is_marked_and_has_no_unroll_hints() -> None:
     loop = scaling(4)
     buffer = loop.body.body[0].buffer  # type: ignore[attr-defined]
 
@@ -217,7 +217,7 @@ def test_an_explicit_module_says_so_and_leaves_no_loop_to_be_unrolled() -> None:
     assert "llvm.loop" not in text
 
 
-def test_an_array_that_a_turn_has_for_itself_is_not_read_before_the_loop() -> None:
+def test_loads_of_an_array_local_to_an_iteration_are_not_hoisted() -> None:
     a = surface.placeholder((11,), "int32", name="a")
     b = surface.compute((1, 5, 5), lambda i, j, k: a[j + k], name="b")
     c = surface.compute((1, 5, 5), lambda i, j, k: b[i, j, k] * 2, name="c")
@@ -226,7 +226,7 @@ def test_an_array_that_a_turn_has_for_itself_is_not_read_before_the_loop() -> No
     s[c].vectorize(j)
     s[c].reorder(j, k, i)
     s[b].compute_at(s[c], i)
-    s[b].set_store_predicate(b.op.axis[2] < 1)  # so that in later turns nothing is written
+    s[b].set_store_predicate(b.op.axis[2] < 1)  # so that later iterations write nothing
 
     made = tvmlite.build(s, [a, c])(np.arange(11, dtype="int32"))
 

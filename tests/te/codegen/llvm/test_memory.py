@@ -29,7 +29,7 @@ def ramp(base: int | te.Expr, stride: int | te.Expr = 1, lanes: int = LANES) -> 
 
 
 def copy(x: np.ndarray, out: np.ndarray, run: Any, store: Any) -> np.ndarray:
-    """Run the statement ``store(x's buffer, out's buffer)``; ``out`` afterwards."""
+    """Run the statement ``store(x's buffer, out's buffer)`` and return ``out``."""
     a, b = array("a", x.dtype.name, len(x)), array("b", out.dtype.name, len(out))
     function = ir.Function("copy", (a, b), (b,), (), store(a, b))
     assert run(function, x, out) == 0
@@ -78,7 +78,7 @@ def test_a_strided_store_writes_only_its_elements(run: Any, dtype: str, stride: 
 
 @pytest.mark.parametrize("dtype", ["float32", "int8", "float16", "bool"])
 @pytest.mark.parametrize("count", [0, 1, 7, 16, 20])
-def test_a_predicate_of_the_form_index_below_bound_masks(run: Any, dtype: str, count: int) -> None:
+def test_a_predicate_comparing_the_index_with_a_bound_masks(run: Any, dtype: str, count: int) -> None:
     x = numbers(LANES, dtype)
     n = te.Var("n", "int64")
     a, b = array("a", dtype, LANES), array("b", dtype, LANES)
@@ -119,7 +119,7 @@ def test_a_scalar_predicate_guards_a_scalar_access(run: Any, holds: int) -> None
     n = te.Var("n", "int64")
     a, b = array("a", "float32", 1), array("b", "float32", 2)
     condition = te.Equal(n, index(1))
-    far = te.Select(condition, index(0), index(1 << 40))  # read only if the predicate fails to guard
+    far = te.Select(condition, index(0), index(1 << 40))  # read only if the predicate does not guard
     body = ir.sequence(
         ir.Store(b, (index(0),), ir.Load(a, (far,), condition)),
         ir.Store(b, (far + 1,), te.const(5.0), condition),
@@ -136,7 +136,7 @@ def test_a_scalar_predicate_guards_a_scalar_access(run: Any, holds: int) -> None
 )
 @pytest.mark.parametrize("lanes", [2, 3, 4, 8])
 def test_a_mask_of_one_lane_stores_one_element(run: Any, wide: str, narrow: str, lanes: int) -> None:
-    """LLVM 22 stored as many bytes as the element had before it was truncated."""
+    """LLVM 22 stored as many bytes as the element had before truncation."""
     x, out = numbers(lanes, wide), np.full(16, 7, narrow)
 
     def store(a: ir.Buffer, b: ir.Buffer) -> ir.Store:
@@ -149,7 +149,7 @@ def test_a_mask_of_one_lane_stores_one_element(run: Any, wide: str, narrow: str,
 
 @pytest.mark.parametrize("index_type", ["int32", "int64"])
 @pytest.mark.parametrize("masked", [False, True])
-def test_gather_and_scatter_follow_their_indices(run: Any, index_type: str, masked: bool) -> None:
+def test_gather_and_scatter_use_their_indices(run: Any, index_type: str, masked: bool) -> None:
     generator = np.random.default_rng(4)
     x, order = (
         generator.standard_normal(50).astype("float32"),
@@ -175,7 +175,7 @@ def test_gather_and_scatter_follow_their_indices(run: Any, index_type: str, mask
     np.testing.assert_array_equal(scattered, spread)
 
 
-def test_a_stride_may_be_computed(run: Any) -> None:
+def test_a_stride_may_be_a_variable(run: Any) -> None:
     n = te.Var("n", "int64")
     a, b = array("a", "float32", 64), array("b", "float32", LANES)
     body = ir.Store(b, (ramp(0),), ir.Load(a, (ramp(1, n),)))
@@ -186,11 +186,11 @@ def test_a_stride_may_be_computed(run: Any) -> None:
     np.testing.assert_array_equal(out, x[1 + 3 * np.arange(LANES)])
 
 
-def test_if_then_else_of_a_vector_reads_only_where_its_condition_holds(run: Any) -> None:
+def test_a_vector_if_then_else_reads_only_lanes_whose_condition_holds(run: Any) -> None:
     inside = te.Less(ramp(0), te.const(3, "int64", LANES))
 
     def store(a: ir.Buffer, b: ir.Buffer) -> ir.Stmt:
-        far = ir.Load(a, (index(1 << 40),))  # one element for all lanes: wanted by none
+        far = ir.Load(a, (index(1 << 40),))  # one element broadcast to all lanes, needed by none
         nowhere = te.Less(ramp(0), te.const(0, "int64", LANES))
         inner = te.Call(
             "if_then_else", (nowhere, te.Broadcast(far, LANES), te.const(2.0, "float32", LANES)), "float32"
@@ -204,7 +204,7 @@ def test_if_then_else_of_a_vector_reads_only_where_its_condition_holds(run: Any)
 
 
 @pytest.mark.parametrize("chosen", [0, 1])
-def test_if_then_else_of_a_scalar_evaluates_one_side(run: Any, chosen: int) -> None:
+def test_a_scalar_if_then_else_evaluates_one_branch(run: Any, chosen: int) -> None:
     n = te.Var("n", "int64")
     a, b = array("a", "float32", 1), array("b", "float32", 1)
     near, far = ir.Load(a, (index(0),)), ir.Load(a, (index(1 << 40),))
@@ -240,7 +240,7 @@ def test_padding_reads_memory_only_inside(run: Any, dtype: str, other: float) ->
         assert (np.signbit(out[1]) == np.signbit(other)).all()
 
 
-def test_padding_takes_no_branch_where_a_masked_load_is_one_instruction() -> None:
+def test_padding_uses_a_masked_load_instead_of_a_branch_where_available() -> None:
     n = te.Var("n", "int64")
     a, b, where = array("a", "float32", LANES), array("b", "float32", LANES), array("w", "int64", 1)
     zero, inside = te.const(0.0, "float32", LANES), te.Equal(n, index(0))
@@ -254,12 +254,14 @@ def test_padding_takes_no_branch_where_a_masked_load_is_one_instruction() -> Non
 
     assert "br i1" not in text(n, wide)
     assert "br i1" in text(n, narrow)
-    assert "br i1" in text(ir.Load(where, (n,)), wide)  # there may be nothing to read outside
+    assert "br i1" in text(
+        ir.Load(where, (n,)), wide
+    )  # outside there may be no memory to read the index from
 
 
 @pytest.mark.parametrize("lanes", ["all", "a part of a condition", "each"])
-def test_a_load_of_no_lanes_takes_an_address_inside_the_array(run: Any, lanes: str) -> None:
-    """Elsewhere there may be no page, which processors take hundreds of cycles to find out."""
+def test_a_load_of_no_lanes_has_an_address_inside_the_array(run: Any, lanes: str) -> None:
+    """Other addresses may not be mapped, which takes processors hundreds of cycles to find out."""
     n = te.Var("n", "int64")
     a, b = array("a", "float32", LANES), array("b", "float32", LANES)
     inside: te.Expr = te.Equal(n, index(0))
@@ -283,10 +285,8 @@ def test_a_load_of_no_lanes_takes_an_address_inside_the_array(run: Any, lanes: s
 
 
 @pytest.mark.parametrize(("extent", "steps"), [(2 * LANES, []), (5000, [16, 32, 48])])
-def test_loads_side_by_side_share_the_address_chosen_if_the_array_is_large(
-    extent: int, steps: list[int]
-) -> None:
-    """They are ``steps`` elements behind one, which is whole pages away from where the loop's pointer is."""
+def test_adjacent_loads_share_a_selected_address_if_the_array_is_large(extent: int, steps: list[int]) -> None:
+    """They are ``steps`` elements after one address, whole pages away from the pointer of the loop."""
     n = te.Var("n", "int64")
     a, b = array("a", "float32", extent), array("b", "float32", 3 * LANES)
     zero, inside = te.const(0.0, "float32", LANES), te.Less(n, index(9))
@@ -304,7 +304,7 @@ def test_loads_side_by_side_share_the_address_chosen_if_the_array_is_large(
     assert [int(step) for one in found for step in one] == steps
 
 
-def test_a_value_read_before_a_store_is_read_again_after_it(run: Any) -> None:
+def test_a_value_loaded_before_a_store_is_loaded_again_after_it(run: Any) -> None:
     def store(a: ir.Buffer, b: ir.Buffer) -> ir.Stmt:
         again = ir.Load(b, (index(0),)) + 1.0
         twice = te.Call("if_then_else", (again > 0.0, again, again), "float32")
@@ -315,7 +315,7 @@ def test_a_value_read_before_a_store_is_read_again_after_it(run: Any) -> None:
     assert out[0] == 3.0
 
 
-def test_a_prefetch_touches_nothing(run: Any) -> None:
+def test_a_prefetch_does_not_access_memory(run: Any) -> None:
     def store(a: ir.Buffer, b: ir.Buffer) -> ir.Stmt:
         far = te.Call("prefetch", (ir.Load(a, (index(1 << 40),)),), "float32")
         return ir.sequence(ir.Evaluate(far), ir.Store(b, (index(0),), te.const(1.0)))

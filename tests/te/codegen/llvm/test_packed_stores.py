@@ -1,4 +1,4 @@
-"""Neighbouring vectors of rounded bytes are stored as one, with numpy's bits."""
+"""Adjacent vectors of rounded bytes are stored as one, with the same bits as numpy."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ AVX512, AVX2 = (Target.parse(f"llvm -mtriple=x86_64-linux-gnu -mcpu={cpu}") for 
 
 
 def numbers() -> np.ndarray:
-    """Numbers at the limits of bytes, of int16 and of int32, and random ones."""
+    """Numbers at the limits of bytes, int16 and int32, and random ones."""
     ends = [limit + step for limit in (-255.0, -128.0, 0.0, 127.0, 255.0) for step in np.arange(-3, 3.5, 0.5)]
     random = np.random.default_rng(0).uniform(-400, 400, 900)
     return np.concatenate([SPECIAL, ends, random]).astype("float32")[:896]
 
 
 def rows(dtype: str, moved: int, vectors: int, lanes: int) -> tuple[te.Schedule, list[te.Tensor]]:
-    """``round(x) + moved``, some vectors at a time."""
+    """``round(x) + moved``, ``vectors`` vectors per iteration."""
     x = te.placeholder((896,), "float32", "x")
     y = te.compute(x.shape, lambda i: (rint(x[i]) + float(moved)).astype(dtype), name="y")
     schedule = te.create_schedule(y.op)
@@ -47,7 +47,9 @@ def rows(dtype: str, moved: int, vectors: int, lanes: int) -> tuple[te.Schedule,
     [("uint8", 0), ("uint8", 130), ("uint8", 255), ("int8", 0), ("int8", -128), ("int8", 7)],
 )
 @pytest.mark.parametrize(("vectors", "lanes"), [(2, 16), (4, 16), (7, 16), (4, 8), (7, 8)])
-def test_they_have_the_bits_of_numpy(target: str, dtype: str, moved: int, vectors: int, lanes: int) -> None:
+def test_packed_stores_have_the_bits_of_numpy(
+    target: str, dtype: str, moved: int, vectors: int, lanes: int
+) -> None:
     given = numbers()
 
     made = build(*rows(dtype, moved, vectors, lanes), target=target)(given)
@@ -59,7 +61,7 @@ def test_they_have_the_bits_of_numpy(target: str, dtype: str, moved: int, vector
 
 
 @pytest.mark.parametrize(("target", "lanes"), [(AVX512, 16), (AVX2, 8)])
-def test_a_register_of_bytes_is_stored_at_once(target: Target, lanes: int) -> None:
+def test_a_register_of_bytes_is_stored_by_one_instruction(target: Target, lanes: int) -> None:
     text = build(*rows("uint8", 3, 4, lanes), target=str(target)).source("llvm")
 
     stores = [line for line in text.splitlines() if " store " in f" {line.strip()} "]
@@ -70,7 +72,7 @@ def test_a_register_of_bytes_is_stored_at_once(target: Target, lanes: int) -> No
 
 @pytest.mark.parametrize("target", ["native", "llvm -mcpu=x86-64-v3", "c"])
 @pytest.mark.parametrize("dtype", ["uint8", "int8"])
-def test_what_fits_is_not_limited(target: str, dtype: str) -> None:
+def test_values_known_to_fit_int32_are_saturated_correctly(target: str, dtype: str) -> None:
     given = np.concatenate([[2.0**31 - 128, -(2.0**31), 1e9, -1e9], np.arange(-223, 223, 0.5)])
     x = te.placeholder((896,), "float32", "x")
     y = te.compute(x.shape, lambda i: (rint(fits_int32(x[i])) + 3.0).astype(dtype), name="y")
@@ -89,7 +91,7 @@ def test_what_fits_is_not_limited(target: str, dtype: str) -> None:
         assert "fcmp" not in built.source("llvm")
 
 
-# --- what is combined -------------------------------------------------------------------------------
+# --- which stores are combined ----------------------------------------------------------------------
 
 OUT, GIVEN = (
     ir.Buffer(name, kind, (e.const(512, e.INDEX),), "param")
@@ -105,7 +107,7 @@ def stored(
     predicate: e.Expr | None = None,
     read_at: Any = None,
 ) -> ir.Store:
-    """16 rounded bytes at ``at``."""
+    """A store of 16 rounded bytes at ``at``."""
     place = e.convert(at if read_at is None else read_at)
     read = e.cast("float32", ir.Load(source, (e.Ramp(place, e.const(1, e.INDEX), 16),)))
     value = e.Cast("uint8", e.Add(e.Call("round", (read,), "float32"), e.Const(moved, "float32", 16)))
@@ -113,7 +115,7 @@ def stored(
 
 
 def lanes_of(stores: list[ir.Stmt], target: Target = AVX512) -> list[int]:
-    """The lanes of the stores that ``stores`` become; themselves where they stay."""
+    """The lanes of the combined stores, or nothing where ``stores`` stay unchanged."""
     body = ir.Seq(tuple(stores))
     function = ir.Function("f", (OUT, GIVEN), (OUT,), (), body)
     made = combine(function, target)
@@ -123,9 +125,9 @@ def lanes_of(stores: list[ir.Stmt], target: Target = AVX512) -> list[int]:
     return [one.value.lanes for one in made.body.body if isinstance(one, ir.Store)]
 
 
-def test_each_right_behind_the_one_before() -> None:
+def test_consecutive_stores_are_combined() -> None:
     assert lanes_of([stored(PLACE + 16 * n) for n in range(7)]) == [64, 48]
-    assert lanes_of([stored(PLACE, OUT), stored(PLACE + 16, OUT)]) == [32]  # each over what it read
+    assert lanes_of([stored(PLACE, OUT), stored(PLACE + 16, OUT)]) == [32]  # each overwrites what it read
     assert lanes_of([stored(PLACE), stored(PLACE + 16), stored(PLACE + 256), stored(PLACE + 272)]) == [32, 32]
 
 
@@ -142,9 +144,9 @@ def test_each_right_behind_the_one_before() -> None:
         [stored(PLACE), stored(PLACE + 16, predicate=e.Const(True, "bool", 16))],
     ],
 )
-def test_others_stay_as_they_are(stores: list[ir.Stmt]) -> None:
+def test_other_stores_are_not_combined(stores: list[ir.Stmt]) -> None:
     assert lanes_of(stores) == []
 
 
-def test_a_machine_without_wide_packs_stores_each() -> None:
+def test_stores_are_not_combined_without_wide_pack_instructions() -> None:
     assert lanes_of([stored(PLACE), stored(PLACE + 16)], AVX2) == []

@@ -1,4 +1,4 @@
-"""Parallel loops through LLVM: on the runtime's thread pool, and on a pool that splits as it likes."""
+"""Parallel loops through LLVM, on the thread pool of the runtime and on one with an unusual partition."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def array(name: str, extent: te.Expr, scope: str = "param") -> ir.Buffer:
 
 
 class OddPool:
-    """Runs a parallel loop in pieces of three, last piece first, as thread 0, 1, 0, 1, ..."""
+    """Run a parallel loop in pieces of three, last piece first, as thread 0, 1, 0, 1, ..."""
 
     def __init__(self) -> None:
         self.extents: list[int] = []
@@ -53,7 +53,7 @@ def odd() -> OddPool:
 
 
 def scale(first: te.Expr) -> ir.Function:
-    """``out[i] = x[i] * alpha + shift`` for i from ``first`` to before n, in parallel."""
+    """``out[i] = x[i] * alpha + shift`` for i in [``first``, n), in parallel."""
     n, alpha = te.Var("n", "int64"), te.Var("alpha", "float32")
     x, out = array("x", n), array("out", n)
     i, shift = te.Var("i", "int64"), te.Var("shift", "float32")
@@ -65,7 +65,7 @@ def scale(first: te.Expr) -> ir.Function:
 
 @pytest.mark.parametrize("first", [0, 4])
 @pytest.mark.parametrize("count", [0, 1, 20])
-def test_the_body_takes_along_what_it_uses(run: Any, odd: OddPool, first: int, count: int) -> None:
+def test_the_body_captures_the_values_it_uses(run: Any, odd: OddPool, first: int, count: int) -> None:
     x, out = np.arange(count, dtype="float32"), np.zeros(count, "float32")
 
     assert run(scale(index(first)), x, out, 2.0, count, symbols=odd.symbols) == 0
@@ -76,7 +76,7 @@ def test_the_body_takes_along_what_it_uses(run: Any, odd: OddPool, first: int, c
     assert odd.extents == [max(count - first, 0)]
 
 
-def test_a_first_iteration_may_be_computed(run: Any, odd: OddPool) -> None:
+def test_the_first_iteration_may_be_an_expression(run: Any, odd: OddPool) -> None:
     n = te.Var("n", "int64")
     out, i = array("out", n), te.Var("i", "int64")
     loop = ir.For(i, te.FloorDiv(n, index(2)), index(4), ir.Store(out, (i,), te.const(1.0)), ir.PARALLEL)
@@ -107,7 +107,7 @@ def test_each_thread_has_its_slice_of_the_workspace(run: Any, odd: OddPool, alig
     assert (workspace[0], workspace[16]) == (6.0, 6.0), "of four pieces of three, each thread had two"
 
 
-def test_outside_a_parallel_loop_the_thread_is_the_first(run: Any) -> None:
+def test_outside_a_parallel_loop_the_thread_number_is_zero(run: Any) -> None:
     out = array("out", index(1))
     function = ir.Function(
         "who", (out,), (out,), (), ir.Store(out, (index(0),), te.Cast("float32", ir.THREAD + 1))
@@ -118,7 +118,7 @@ def test_outside_a_parallel_loop_the_thread_is_the_first(run: Any) -> None:
     assert result[0] == 1.0
 
 
-def test_a_failed_check_in_the_body_ends_the_function_with_its_code(run: Any, odd: OddPool) -> None:
+def test_a_failed_assert_in_the_body_ends_the_function_with_its_code(run: Any, odd: OddPool) -> None:
     out, i, n = array("out", index(12)), te.Var("i", "int64"), te.Var("n", "int64")
     work = ir.sequence(ir.Assert(te.NotEqual(i, n), "hit"), ir.Store(out, (i,), te.const(1.0)))
     loop = ir.For(i, index(0), index(12), work, ir.PARALLEL)
@@ -132,7 +132,7 @@ def test_a_failed_check_in_the_body_ends_the_function_with_its_code(run: Any, od
     assert result[0] == 9.0
 
 
-def test_scratch_and_constants_reach_the_body(run: Any, odd: OddPool, aligned: Any) -> None:
+def test_local_and_constant_buffers_are_available_in_the_body(run: Any, odd: OddPool, aligned: Any) -> None:
     out, i = array("out", index(4)), te.Var("i", "int64")
     local, part = array("local", index(4), "local"), array("part", index(4), "constant")
     table = array("table", index(4), "constant")
@@ -148,7 +148,7 @@ def test_scratch_and_constants_reach_the_body(run: Any, odd: OddPool, aligned: A
     np.testing.assert_array_equal(result, 1100 + blob[4:])
 
 
-def test_a_parallel_loop_inside_another_runs_serially(run: Any, odd: OddPool) -> None:
+def test_a_nested_parallel_loop_runs_serially(run: Any, odd: OddPool) -> None:
     out, i, j = array("out", index(12)), te.Var("i", "int64"), te.Var("j", "int64")
     inner = ir.For(j, index(0), index(4), ir.Store(out, (i * 4 + j,), te.const(1.0)), ir.PARALLEL)
     function = ir.Function("nested", (out,), (out,), (), ir.For(i, index(0), index(3), inner, ir.PARALLEL))
@@ -160,7 +160,7 @@ def test_a_parallel_loop_inside_another_runs_serially(run: Any, odd: OddPool) ->
     assert odd.extents == [3]
 
 
-def test_on_the_runtimes_thread_pool(native: Target) -> None:
+def test_a_parallel_loop_runs_on_the_thread_pool_of_the_runtime(native: Target) -> None:
     threads = jit.load([jit.compile_object(pool.llvm_ir(native.triple), native)], {}, forever=True)
     symbols = {name: threads.address(name) for name in pool.SYMBOLS}
     loaded = jit.load([jit.compile_object(llvm.generate(scale(index(0)), native), native)], symbols)
@@ -173,7 +173,7 @@ def test_on_the_runtimes_thread_pool(native: Target) -> None:
     np.testing.assert_array_equal(out, x * 3 + 1000)
 
 
-def test_the_pool_may_be_running_when_the_process_ends() -> None:
+def test_the_process_can_exit_while_the_pool_is_running() -> None:
     program = """
 import ctypes
 from tvmlite.machine.target import Target

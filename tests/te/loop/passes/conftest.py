@@ -1,4 +1,4 @@
-"""What the tests of passes share: short ways to write loops, and a check that meaning is kept."""
+"""Fixtures of the tests of passes: short ways to write loops, and a comparison of results."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def make() -> SimpleNamespace:
 
 @pytest.fixture(scope="session")
 def agree() -> Callable[..., None]:
-    """Run two functions of the same params on the same random arrays; the outputs must be equal."""
+    """Run two functions with the same params on the same random arrays; the outputs must be equal."""
 
     def run(before: ir.Function, after: ir.Function, sizes: Mapping[e.Var, int] | None = None) -> None:
         values = dict(sizes or {})

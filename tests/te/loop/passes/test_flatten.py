@@ -1,4 +1,4 @@
-"""One flat index an access."""
+"""Flattening gives each access a single index."""
 
 from tvmlite.te import expr as e
 from tvmlite.te.loop import ir
@@ -12,7 +12,7 @@ def body(function: ir.Function) -> str:
     return "\n".join(line[4:] for line in str(function).split("\n")[1:])
 
 
-def test_indices_become_one_and_local_buffers_get_one_axis(make, agree) -> None:
+def test_accesses_and_local_buffers_get_a_single_axis(make, agree) -> None:
     a, c, r = make.buffer("A", 4, N), make.buffer("C", N, 4), make.buffer("R")
     t = make.buffer("T", 2, 8, scope="local")
     t = ir.Buffer("T", "float32", t.shape, strides=(make.index(9), make.index(1)))
@@ -66,7 +66,7 @@ def test_gathers_of_int32_are_widened(make, agree) -> None:
     assert "A[int64(P[x]) * 2 + 1]" in body(after)
 
 
-def test_unchanged_is_the_same_object(make) -> None:
+def test_a_flat_function_is_returned_as_the_same_object(make) -> None:
     c, t = make.buffer("C", 2, 8), make.buffer("T", 8, scope="local")
     flat = ir.Store(c, (make.x,), make.load(t, make.x))
     function = ir.Function("f", (c,), (c,), (), ir.Allocate(t, make.loop(make.x, 8, flat)))
@@ -74,7 +74,7 @@ def test_unchanged_is_the_same_object(make) -> None:
     assert flatten(function) is function
 
 
-def test_a_strided_buffer_with_an_empty_axis_takes_no_elements(make) -> None:
+def test_a_strided_buffer_with_an_empty_axis_allocates_no_elements(make) -> None:
     t = ir.Buffer(
         "T", "float32", (make.index(2), N, make.index(0)), "local", tuple(map(make.index, (9, 9, 8)))
     )

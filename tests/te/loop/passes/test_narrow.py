@@ -1,4 +1,4 @@
-"""Narrow dtypes become bytes: what is moved stays a byte, what is computed with is decoded first."""
+"""Narrow dtypes become bytes: copies stay bytes, operands of arithmetic are decoded first."""
 
 from __future__ import annotations
 
@@ -26,20 +26,20 @@ def function(dtype: str, formula: object, inputs: int = 1, out: str = "") -> ir.
     return lower(te.create_schedule(made.op), [*given, made], "f")
 
 
-def test_what_is_moved_is_moved_as_bytes() -> None:
+def test_copied_elements_are_copied_as_bytes() -> None:
     after = narrow(function("float8_e4m3fn", lambda x: x))
 
     assert str(after).splitlines()[1:] == ["    for i in range(0, 20):", "        y[i] = x0[i]"]
     assert [(b.dtype, b.holds) for b in after.buffers] == [("uint8", "float8_e4m3fn")] * 2
 
 
-def test_ints_are_the_low_bits_of_a_byte() -> None:
+def test_narrow_ints_are_the_low_bits_of_a_byte() -> None:
     after = narrow(function("int4", lambda x: x.astype("int32"), out="int32"))
 
     assert str(after).splitlines()[-1].strip() == ("y[i] = bitwise_xor(bitwise_and(int32(x0[i]), 15), 8) - 8")
 
 
-def test_a_function_without_narrow_dtypes_stays_as_it_is() -> None:
+def test_a_function_without_narrow_dtypes_is_unchanged() -> None:
     before = function("int8", lambda x: x + x)
 
     assert narrow(before) is before
@@ -56,7 +56,7 @@ def test_a_function_without_narrow_dtypes_stays_as_it_is() -> None:
         lambda x, y: e.Select(x <= y, y, e.const(1, x.dtype)),
     ],
 )
-def test_arithmetic_is_that_of_numpy_rounded_once(dtype: str, formula: object) -> None:
+def test_arithmetic_is_rounded_once(dtype: str, formula: object) -> None:
     kind = dtypes.numpy_of(dtype)
     rng = np.random.default_rng(1)
     low, high = dtypes.limits(dtype)
@@ -70,7 +70,7 @@ def test_arithmetic_is_that_of_numpy_rounded_once(dtype: str, formula: object) -
     np.testing.assert_array_equal(made.view(np.uint8), expected.view(np.uint8))
 
 
-def test_a_function_of_the_mathematics_is_computed_in_float32() -> None:
+def test_a_math_function_is_computed_in_float32() -> None:
     x = np.linspace(-3, 3, N).astype(ml_dtypes.float8_e5m2)
     before = function("float8_e5m2", te.exp)
     made = np.empty_like(x)
@@ -81,7 +81,7 @@ def test_a_function_of_the_mathematics_is_computed_in_float32() -> None:
     np.testing.assert_array_equal(made.view(np.uint8), expected.view(np.uint8))
 
 
-def test_a_built_function_takes_and_gives_arrays_of_the_narrow_dtype() -> None:
+def test_a_built_function_takes_and_returns_arrays_of_the_narrow_dtype() -> None:
     n = te.var("n")
     x = te.placeholder((n,), "float4_e2m1fn", "x")
     y = te.compute((n,), lambda i: x[i] * te.const(2, "float4_e2m1fn"), name="y")
@@ -103,7 +103,7 @@ def test_a_scalar_argument_is_refused() -> None:
         narrow(before)
 
 
-def test_what_counts_bits_is_refused() -> None:
+def test_bit_counting_is_refused() -> None:
     before = function("int4", lambda x: e.Call("popcount", (x,), "int4"))
 
     with pytest.raises(UnsupportedError, match="popcount of int4: cast it to a wider dtype first"):

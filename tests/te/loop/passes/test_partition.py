@@ -1,4 +1,4 @@
-"""Guards hoisted, made bounds, or confined to a loop's first or last turns."""
+"""Guards are hoisted, become loop bounds, or are confined to the first or last iterations of a loop."""
 
 import pytest
 
@@ -24,7 +24,7 @@ def partitioned(function: ir.Function, agree, sizes=None) -> str:
     return body(after)
 
 
-def test_an_invariant_condition_is_hoisted_and_a_linear_one_becomes_a_bound(make, agree) -> None:
+def test_an_invariant_guard_is_hoisted_and_a_linear_one_becomes_a_bound(make, agree) -> None:
     c = make.buffer("C", N, 4)
     guarded = ir.If(e.And(M < 5, make.x + 2 < M), make.store(c, make.x, make.y, 1.0))
     nest = make.loop(make.x, N, make.loop(make.y, 4, guarded))
@@ -40,7 +40,7 @@ def test_an_invariant_condition_is_hoisted_and_a_linear_one_becomes_a_bound(make
     )
 
 
-def test_a_lower_bound_moves_the_begin(make, agree) -> None:
+def test_a_lower_bound_becomes_the_begin_of_the_loop(make, agree) -> None:
     c = make.buffer("C", 9)
     guarded = ir.If(make.x * 2 >= 5, make.store(c, make.x, 1.0))
     function = ir.Function("f", (c,), (c,), (), make.loop(make.x, 9, guarded))
@@ -83,7 +83,7 @@ def test_a_constant_tail_becomes_a_shorter_loop(make, agree) -> None:
     )
 
 
-def test_head_and_tail_of_a_padded_loop(make, agree) -> None:
+def test_head_and_tail_of_a_padded_loop_are_split_off(make, agree) -> None:
     a, c = make.buffer("A", 20), make.buffer("C", 22)
     row = make.x + make.y - 1
     guarded = ir.If(e.And(row >= 0, row < 20), make.store(c, make.x, make.load(a, row)))
@@ -116,7 +116,7 @@ def test_a_parallel_loop_is_not_split(make, agree) -> None:
 @pytest.mark.parametrize(
     "width, whole, lanes", [(40, 8, 40), (32, 8, 32), (23, 8, 64), (23, 1, 23), (63, 8, 64)]
 )
-def test_a_vector_that_is_cut_short_keeps_its_mask_unless_it_is_a_few_whole_ones(
+def test_a_guarded_vector_keeps_its_mask_unless_its_width_is_a_multiple(
     make, agree, width: int, whole: int, lanes: int
 ) -> None:
     c = make.buffer("C", width)
@@ -131,7 +131,7 @@ def test_a_vector_that_is_cut_short_keeps_its_mask_unless_it_is_a_few_whole_ones
 
 @pytest.mark.parametrize("rows", [1, 6, 7, 13])
 @pytest.mark.parametrize("columns", [1, 8, 12, 17])
-def test_two_tails_at_once(make, agree, rows: int, columns: int) -> None:
+def test_two_tails_at_once_are_split_off(make, agree, rows: int, columns: int) -> None:
     c = make.buffer("C", N, M)
     x0, y0 = e.Var("x0", "int64"), e.Var("y0", "int64")
     row, column = x0 * 6 + make.x, y0 * 8 + make.y
@@ -144,7 +144,7 @@ def test_two_tails_at_once(make, agree, rows: int, columns: int) -> None:
     assert "if" not in text
 
 
-def test_of_two_guards_the_one_that_holds_further_has_turns_of_its_own(make, agree) -> None:
+def test_a_loop_with_two_guards_is_split_at_both_bounds(make, agree) -> None:
     c, d = make.buffer("C", 30), make.buffer("D", 30)
     at = make.x * 4 + make.y
     first, second = (ir.If(at < end, make.store(to, at, 1.0)) for end, to in ((9, c), (27, d)))
@@ -162,7 +162,7 @@ def test_of_two_guards_the_one_that_holds_further_has_turns_of_its_own(make, agr
     assert ["< 27" in piece for piece in pieces] == [False, False, True]
 
 
-def test_a_guard_on_what_is_only_asked_for_ahead_splits_no_loop(make, agree) -> None:
+def test_a_guard_of_a_prefetch_splits_no_loop(make, agree) -> None:
     c = make.buffer("C", 12)
     at = make.x * 4 + make.y
     ahead = ir.Evaluate(e.Call("prefetch_l2", (ir.Load(c, (at + 4,)),), "float32"))
@@ -183,7 +183,7 @@ def test_a_guard_on_what_is_only_asked_for_ahead_splits_no_loop(make, agree) -> 
     assert "for x in range(1, 3):" in texts(ir.Seq((ahead, make.store(c, at, 2.0))))
 
 
-def test_conditions_of_memory_and_lets_stay_where_they_are(make, agree) -> None:
+def test_guards_that_read_memory_or_lets_stay_in_place(make, agree) -> None:
     c = make.buffer("C", 8, dtype="int32")
     t = e.Var("t", "int32")
     inner = ir.Let(t, make.load(c, 0), ir.If(t.astype("int64") + make.x < 5, make.store(c, make.x, t)))
@@ -193,7 +193,7 @@ def test_conditions_of_memory_and_lets_stay_where_they_are(make, agree) -> None:
     assert "if int64(t) + x < 5:" in partitioned(function, agree)
 
 
-def test_large_bodies_are_not_doubled(make) -> None:
+def test_large_bodies_are_not_duplicated(make) -> None:
     c = make.buffer("C", N)
     at = make.x * 4096 + make.y
     nest = make.loop(make.y, 4096, ir.If(at < N, make.store(c, at, 1.0)), kind=ir.UNROLL)
@@ -202,14 +202,14 @@ def test_large_bodies_are_not_doubled(make) -> None:
     assert partition(function) is function
 
 
-def test_unchanged_is_the_same_object(make) -> None:
+def test_a_function_without_guards_is_returned_as_the_same_object(make) -> None:
     c = make.buffer("C", 64)
     function = ir.Function("f", (c,), (c,), (), make.loop(make.x, 64, make.store(c, make.x, 1.0)))
 
     assert partition(function) is function
 
 
-def test_a_guard_on_a_part_of_a_fused_loop_is_told_apart(make, agree) -> None:
+def test_a_guard_on_part_of_a_fused_loop_becomes_one_condition_per_tile(make, agree) -> None:
     c = make.buffer("C", M, N)
     tiles = (N + 15) // 16
     column = make.x % tiles * 16 + make.y

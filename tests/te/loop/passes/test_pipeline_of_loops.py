@@ -1,4 +1,4 @@
-"""From schedules to the legal form: meaning kept, the form checked, in little time."""
+"""Schedules lowered to the legal form: same results, valid form, short time."""
 
 import time
 
@@ -15,7 +15,7 @@ TARGET = "c -vector-bits=512"
 
 
 def matmul(m: object, n: object, k: object) -> object:
-    """A GEMM with a register tile of 6 by 64, as templates make it."""
+    """A GEMM with a register tile of 6 by 64, as in the templates."""
     a, b = te.placeholder((m, k), name="A"), te.placeholder((k, n), name="B")
     r = te.reduce_axis((0, k), "k")
     c = te.compute((m, n), lambda i, j: te.sum(a[i, r] * b[r, j], axis=r), name="C")
@@ -42,7 +42,7 @@ def matmul(m: object, n: object, k: object) -> object:
 @pytest.mark.slow
 @pytest.mark.parametrize("shape", [(6, 64, 3), (5, 63, 4), (13, 70, 2), (1, 1, 1)])
 @pytest.mark.parametrize("symbolic", [False, True])
-def test_a_tiled_gemm_keeps_its_meaning(
+def test_a_tiled_gemm_keeps_its_results(
     shape: tuple[int, int, int], symbolic: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     m, n, k = shape
@@ -69,17 +69,17 @@ def test_full_tiles_have_neither_guards_nor_masks() -> None:
     assert "A[i.outer * 3072 + k + 512]" in text
 
 
-def test_what_lowering_gives_is_simple() -> None:
+def test_lowered_functions_are_already_simplified() -> None:
     for function in (matmul(516, 512, 512), matmul(*(te.size_var(x, "int64") for x in "mnk"))):
         assert simplify_once(function) is function
         assert simplify(function) is function
 
 
-def test_the_same_function_gives_the_same_text() -> None:
+def test_legalization_is_deterministic() -> None:
     assert str(legalize(matmul(13, 70, 2), TARGET)) == str(legalize(matmul(13, 70, 2), TARGET))
 
 
-def test_a_micro_kernel_is_legal_in_little_time() -> None:
+def test_legalizing_a_micro_kernel_is_fast() -> None:
     function = matmul(516, 512, 512)
     times = []
     for _ in range(5):
@@ -91,7 +91,7 @@ def test_a_micro_kernel_is_legal_in_little_time() -> None:
 
 
 def convolution() -> tuple[te.Schedule, list[te.Tensor]]:
-    """A padded 3x3 convolution whose padding is inlined, its columns in lanes."""
+    """A padded 3x3 convolution with inlined padding, vectorized over its columns."""
     x, w = te.placeholder((3, 7, 11), name="X"), te.placeholder((5, 3, 3, 3), name="W")
     pad = te.compute(
         (3, 9, 13),
@@ -117,7 +117,7 @@ def convolution() -> tuple[te.Schedule, list[te.Tensor]]:
     return s, [x, w, y]
 
 
-def test_a_convolution_with_inlined_padding_keeps_its_meaning() -> None:
+def test_a_convolution_with_inlined_padding_keeps_its_results() -> None:
     function = te.lower(*convolution())
     random = np.random.default_rng(2)
     x = random.integers(-4, 5, (3, 7, 11)).astype("float32")
@@ -134,7 +134,7 @@ def test_a_convolution_with_inlined_padding_keeps_its_meaning() -> None:
     np.testing.assert_array_equal(y, np.einsum("cijab,ocab->oij", windows, w))
 
 
-def test_rows_of_symbolic_length_keep_their_meaning() -> None:
+def test_rows_of_symbolic_length_keep_their_results() -> None:
     n = te.size_var("n", "int64")
     x = te.placeholder((n, n), name="X")
     k = te.reduce_axis((0, n), "k")

@@ -1,4 +1,4 @@
-"""Loops that stay loops, for machines whose memory for code is small."""
+"""Loops that are neither unrolled nor vectorized, for machines with little code memory."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def _scaled() -> ir.Function:
     return lower(schedule, [a, b], "scaled")
 
 
-def test_vectors_and_unrolled_loops_become_serial() -> None:
+def test_vectorized_and_unrolled_loops_become_serial() -> None:
     before = _scaled()
     assert "unroll(0, 4)" in str(before)
     assert "vectorize(0, 8)" in str(before)
@@ -34,19 +34,19 @@ def test_vectors_and_unrolled_loops_become_serial() -> None:
     )
 
 
-def test_only_the_kinds_that_are_named() -> None:
+def test_only_loops_of_the_given_kinds_become_serial() -> None:
     before = _scaled()
 
     assert rolled(before, (ir.PARALLEL,)) is before
 
 
-def test_serial_loops_are_the_same_object() -> None:
+def test_a_function_of_serial_loops_is_the_same_object() -> None:
     before = rolled(_scaled())
 
     assert rolled(before) is before
 
 
-def test_what_is_computed_stays() -> None:
+def test_the_results_stay_the_same() -> None:
     x = np.random.default_rng(0).standard_normal((4, 8)).astype("float32")
     expected, got = np.zeros_like(x), np.zeros_like(x)
 
@@ -57,14 +57,14 @@ def test_what_is_computed_stays() -> None:
     np.testing.assert_array_equal(got, x * 2)
 
 
-def test_no_loop_of_a_machine_without_vectors_is_written_out_or_shared() -> None:
+def test_without_vectors_no_loop_is_unrolled_or_vectorized() -> None:
     text = str(legalize(_scaled(), "c -mcpu=cortex-m4"))
 
     assert text.count("range(") == 2
     assert "x8" not in text
 
 
-def test_loops_to_be_written_out_may_be_left_to_a_compiler() -> None:
+def test_unrolling_can_be_left_to_the_compiler() -> None:
     before = _scaled()
 
     after = unroll(before, write_out=False)

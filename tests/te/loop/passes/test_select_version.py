@@ -1,4 +1,4 @@
-"""A choice becomes one of its statements, by the target."""
+"""A choice is replaced by one of its statements, depending on the target."""
 
 from __future__ import annotations
 
@@ -28,25 +28,25 @@ def function(body: ir.Stmt) -> ir.Function:
         ("c", 2),
     ],
 )
-def test_the_special_form_needs_all_its_instructions(target: str, value: int) -> None:
+def test_the_special_version_needs_all_its_instruction_sets(target: str, value: int) -> None:
     before = function(ir.Choice(("avx512f", "avx512vnni"), store(1), store(2)))
     after = select_version(before, Target.parse(target))
     assert str(after) == str(function(store(value)))
 
 
-def test_without_a_choice_the_function_stays_as_it_is() -> None:
+def test_a_function_without_a_choice_is_unchanged() -> None:
     before = function(store(1))
     assert select_version(before, Target.parse("c")) is before
 
 
-def test_both_forms_are_shown() -> None:
+def test_both_versions_are_printed() -> None:
     text = str(function(ir.Choice(("avx512f", "avx512vnni"), store(1), store(2))))
     assert text.split("\n", 1)[1] == (
         "    if target has avx512f and avx512vnni:\n        out[0] = 1\n    else:\n        out[0] = 2"
     )
 
 
-def test_for_c_the_compiler_chooses_among_instructions_that_c_can_call() -> None:
+def test_for_c_a_choice_stays_if_c_can_call_its_instructions() -> None:
     for name, stays in (("llvm.x86.avx512.vpdpbusd.512", True), ("llvm.x86.avx512.unheard.of", False)):
         called = e.Foreign("llvm", name, (), "int32", 16)
         before = function(ir.Choice(("avx512vnni",), ir.Evaluate(called), store(2)))

@@ -1,4 +1,4 @@
-"""Loops simplified by their ranges and guards."""
+"""Loops are simplified using their ranges and guards."""
 
 from tvmlite.te import expr as e
 from tvmlite.te.loop import ir
@@ -10,7 +10,7 @@ def body(function: ir.Function) -> str:
     return "\n".join(line[4:] for line in str(function).split("\n")[1:])
 
 
-def test_guards_and_divisions_that_ranges_decide_vanish(make, agree) -> None:
+def test_guards_and_divisions_decided_by_ranges_are_removed(make, agree) -> None:
     c = make.buffer("C", 64)
     at = make.x * 8 + make.y
     guarded = ir.If(at < 64, make.store(c, at // 8 * 8 + at % 8, 1.0))
@@ -34,7 +34,7 @@ def test_conditions_hold_inside_their_branches(make) -> None:
     assert body(after) == "for x in range(0, n):\n    if x < 3:\n        C[x] = 1.0"
 
 
-def test_loops_of_one_turn_and_lets_of_index_arithmetic_go(make, agree) -> None:
+def test_loops_of_one_iteration_and_index_lets_are_removed(make, agree) -> None:
     a, c = make.buffer("A", 8), make.buffer("C", 8)
     t = ir.Buffer("T", "float32", (make.y * 0 + 2,))
     let = ir.Let(make.z, make.y * 2 + 1, make.store(t, make.z - 1, make.load(a, make.z)))
@@ -47,7 +47,7 @@ def test_loops_of_one_turn_and_lets_of_index_arithmetic_go(make, agree) -> None:
     assert body(simplify(one)) == "allocate T[2] float32:\n    T[0] = A[1]\n    C[0] = T[0]"
 
 
-def test_a_buffer_may_be_simpler_in_one_branch_than_in_another(make) -> None:
+def test_a_buffer_may_be_simplified_in_one_branch_only(make) -> None:
     n, m = e.SizeVar("n", "int64"), e.SizeVar("m", "int64")
     c = make.buffer("C", n)
     t = make.buffer("T", e.Max(n - 3, make.index(0)), scope="local")
@@ -63,7 +63,7 @@ def test_a_buffer_may_be_simpler_in_one_branch_than_in_another(make) -> None:
     ]
 
 
-def test_what_an_assert_says_is_known_after_it(make) -> None:
+def test_the_condition_of_an_assert_is_known_after_it(make) -> None:
     n = e.SizeVar("n", "int64")
     c = make.buffer("C", n)
     guarded = ir.If(make.index(3) < n, make.store(c, 3, 1.0))
@@ -74,7 +74,7 @@ def test_what_an_assert_says_is_known_after_it(make) -> None:
     assert body(simplify(function)) == "assert 3 < n, 'too short'\nC[3] = 1.0"
 
 
-def test_guards_that_a_loop_does_not_change_stand_outside_of_it_once(make, agree) -> None:
+def test_equal_loop_invariant_guards_are_merged_outside_the_loop(make, agree) -> None:
     n = e.SizeVar("n", "int64")
     c, d = make.buffer("C", 8), make.buffer("D", 8)
     guard = make.x * 2 < n
@@ -91,7 +91,7 @@ def test_guards_that_a_loop_does_not_change_stand_outside_of_it_once(make, agree
     agree(function, after, {n: 5})
 
 
-def test_guards_that_read_memory_stay_where_they_are(make, agree) -> None:
+def test_guards_that_read_memory_stay_in_place(make, agree) -> None:
     c = make.buffer("C", 8)
     guard = make.load(c, 0) < 1.0
     twice = ir.sequence(ir.If(guard, make.store(c, 0, 1.0)), ir.If(guard, make.store(c, 1, 1.0)))
@@ -102,7 +102,7 @@ def test_guards_that_read_memory_stay_where_they_are(make, agree) -> None:
     agree(function, simplify(function))
 
 
-def test_unchanged_is_the_same_object(make) -> None:
+def test_a_simplified_function_is_returned_as_the_same_object(make) -> None:
     a, c = make.buffer("A", 8, 8), make.buffer("C", 8, 8)
     mask = e.Less(e.Ramp(make.y * 4, make.index(1), 4), e.broadcast(make.index(7), 4))
     at = e.Ramp(make.y * 4, make.index(1), 4)

@@ -1,4 +1,4 @@
-"""Where local buffers live."""
+"""Local buffers stay on the stack or become views of the workspace."""
 
 import pytest
 
@@ -28,7 +28,7 @@ def test_small_buffers_stay_on_the_stack(make) -> None:
     assert storage(function) is function
 
 
-def test_others_are_views_of_the_workspace_one_place_a_thread(make, agree) -> None:
+def test_other_buffers_are_views_of_the_workspace_one_per_thread(make, agree) -> None:
     c = make.buffer("C", 8)
     large = make.buffer("T", 4097, scope="local")
     own = make.buffer("U", N, scope="local")
@@ -47,7 +47,7 @@ def test_others_are_views_of_the_workspace_one_place_a_thread(make, agree) -> No
     assert "view U[n] float32 at (n + 15) // 16 * thread * 64 + 16448:" in str(after)
 
 
-def test_a_workspace_that_is_there_is_kept(make) -> None:
+def test_an_existing_workspace_is_kept(make) -> None:
     c = make.buffer("C", 8)
     large = make.buffer("T", 5000, scope="local")
     function = ir.Function("f", (c,), (c,), (), use(make, c, large, make.index(0)), make.index(100))
@@ -58,7 +58,7 @@ def test_a_workspace_that_is_there_is_kept(make) -> None:
     assert "at 128:" in str(after)
 
 
-def test_a_function_that_asks_for_the_number_of_threads_has_a_workspace_it_comes_with(make) -> None:
+def test_a_function_that_uses_the_number_of_threads_gets_a_workspace(make) -> None:
     c = make.buffer("C", 8)
     pieces = ir.For(make.x, make.index(0), e.Min(ir.THREADS, make.index(8)), make.store(c, make.x, 1.0))
     function = ir.Function("f", (c,), (c,), (), pieces)
@@ -70,7 +70,7 @@ def test_a_function_that_asks_for_the_number_of_threads_has_a_workspace_it_comes
     assert made.body is function.body
 
 
-def test_a_size_that_depends_on_a_loop_is_bounded(make, agree) -> None:
+def test_a_size_that_depends_on_a_loop_variable_is_bounded(make, agree) -> None:
     c = make.buffer("C", N)
     own = ir.Buffer("T", "float32", (make.x * 2 + 1,))
     function = ir.Function("f", (c,), (c,), (N,), make.loop(make.x, N, use(make, c, own, make.x)))

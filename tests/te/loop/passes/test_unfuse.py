@@ -1,4 +1,4 @@
-"""Fused loops that divide come apart again."""
+"""Fused loops that compute divisions are split into separate loops again."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ def body(function: ir.Function) -> str:
 
 
 def divisions(function: ir.Function) -> list[e.Expr]:
-    """What is left to divide inside loops."""
+    """The divisions that are left inside loops."""
     loops = [one for one in statements(function.body) if isinstance(one, ir.For)]
     return [node for loop in loops for node in postorder(loop.body) if isinstance(node, DIVISIONS)]
 
 
-def test_a_loop_divided_by_a_divisor_of_its_extent_is_two(make, agree) -> None:
+def test_a_loop_that_divides_by_a_factor_of_its_extent_becomes_two(make, agree) -> None:
     a, b = make.buffer("A", 24), make.buffer("B", 6, 4)
     x = make.x
     function = ir.Function(
@@ -49,7 +49,7 @@ def test_a_loop_divided_by_a_divisor_of_its_extent_is_two(make, agree) -> None:
     assert unfuse(after) is after
 
 
-def test_one_of_three_is_three(make, agree) -> None:
+def test_a_loop_fused_from_three_becomes_three(make, agree) -> None:
     a, b = make.buffer("A", 36), make.buffer("B", 4, 3, 3)
     x = make.x
     store = make.store(b, x // 9, x // 3 % 3, x % 3, make.load(a, x))
@@ -74,7 +74,7 @@ def test_extents_may_be_unknown(make, agree) -> None:
 
 
 @pytest.mark.parametrize("why", ["does not divide", "parallel", "begins later", "divided by what changes"])
-def test_other_loops_stay(make, why: str) -> None:
+def test_other_loops_are_unchanged(make, why: str) -> None:
     a, x, y = make.buffer("A", 64, 64), make.x, make.y
     loop = {
         "does not divide": make.loop(x, 26, make.store(a, x // 4, x % 4, 1.0)),
@@ -88,8 +88,8 @@ def test_other_loops_stay(make, why: str) -> None:
 
 
 @pytest.mark.parametrize("seed", range(40))
-def test_meaning_and_order_are_kept(make, agree, seed: int) -> None:
-    """Random quotients and remainders of a loop's variable, also inside other loops and conditions."""
+def test_results_and_the_order_of_iterations_are_kept(make, agree, seed: int) -> None:
+    """Uses random quotients and remainders of a loop variable, also inside other loops and conditions."""
     choose = random.Random(seed)
     factors = [choose.choice([2, 3, 4, 5]) for _ in range(3)]
     turns = factors[0] * factors[1] * factors[2] + choose.choice([0, 0, 0, 1])
@@ -104,7 +104,7 @@ def test_meaning_and_order_are_kept(make, agree, seed: int) -> None:
         return value * choose.choice([1, 2, -3])
 
     value = term() + term() * (y + 1)
-    mixed = make.store(log, 0, make.load(log, 0) * 3 + value)  # tells the order apart
+    mixed = make.store(log, 0, make.load(log, 0) * 3 + value)  # depends on the order of iterations
     inner = make.loop(y, choose.choice([1, 3]), ir.If(term() < choose.choice([1, 3, 9]), mixed))
     function = ir.Function(
         "f", (a, log), (a, log), (), make.loop(x, turns, inner, make.store(a, x, term() + term()))
@@ -156,7 +156,7 @@ def convolution_with_one_loop_of_windows() -> tuple[api.Schedule, list[object]]:
     "example",
     [fused_reduction, fused_and_split, fused_with_unknown_rows, convolution_with_one_loop_of_windows],
 )
-def test_no_schedule_that_fuses_divides_in_a_loop(example) -> None:
+def test_schedules_that_fuse_leave_no_division_in_a_loop(example) -> None:
     schedule, args = example()
 
     assert not divisions(legalize(lower(schedule, args), "llvm -mcpu=znver4"))

@@ -1,4 +1,4 @@
-"""Loops written out, and what becomes of the kinds of loops."""
+"""Unrolling loops, and the lowering of the other kinds of loops."""
 
 from tvmlite.te import expr as e
 from tvmlite.te.loop import ir
@@ -17,7 +17,7 @@ def body(function: ir.Function) -> str:
     return "\n".join(line[4:] for line in str(function).split("\n")[1:])
 
 
-def test_turns_are_written_out(make, agree) -> None:
+def test_iterations_are_unrolled(make, agree) -> None:
     c = make.buffer("C", 16)
     inner = make.loop(make.y, 2, make.store(c, make.x * 2 + make.y, 1.0), kind=ir.UNROLL, begin=3)
     function = ir.Function("f", (c,), (c,), (), make.loop(make.x, 2, inner, kind=ir.UNROLL))
@@ -29,7 +29,7 @@ def test_turns_are_written_out(make, agree) -> None:
     assert "for" not in body(after)
 
 
-def test_symbolic_and_huge_loops_stay(make) -> None:
+def test_symbolic_and_huge_loops_are_not_unrolled(make) -> None:
     c = make.buffer("C", N)
     symbolic = make.loop(make.x, N, make.store(c, make.x, 1.0), kind=ir.UNROLL)
     huge = make.loop(make.y, 10**6, make.store(c, make.y, 1.0), kind=ir.UNROLL)
@@ -40,7 +40,7 @@ def test_symbolic_and_huge_loops_stay(make) -> None:
     assert unroll(after) is after
 
 
-def test_short_loops_through_an_array_in_registers_are_written_out(make, agree) -> None:
+def test_short_loops_over_an_array_in_registers_are_unrolled(make, agree) -> None:
     c, sums = make.buffer("C", 64), make.buffer("sums", 64, scope="local")
     lanes = e.Ramp(make.x * 16, make.index(1), 16)
     start = make.loop(make.x, 4, ir.Store(sums, (lanes,), e.Broadcast(e.const(1.0), 16)))
@@ -56,7 +56,7 @@ def test_short_loops_through_an_array_in_registers_are_written_out(make, agree) 
     assert unroll(function, registers=255) is function
 
 
-def test_loops_that_need_no_writing_out_stay(make) -> None:
+def test_loops_that_need_no_unrolling_are_unchanged(make) -> None:
     c, sums = make.buffer("C", 2048), make.buffer("sums", 64, scope="local")
     memory = make.loop(make.x, 4, make.store(c, make.x, 1.0))
     scalars = make.loop(make.x, 5, make.store(sums, make.x, 1.0))
@@ -67,7 +67,7 @@ def test_loops_that_need_no_writing_out_stay(make) -> None:
     assert unroll(function, registers=256) is function
 
 
-def test_one_level_of_parallel_loops_is_left(make, agree) -> None:
+def test_only_the_outermost_parallel_loop_stays_parallel(make, agree) -> None:
     c = make.buffer("C", 4, 4)
     inner = make.loop(make.y, 4, make.store(c, make.x, make.y, 1.0), kind=ir.PARALLEL)
     outer = make.loop(make.x, 4, inner, kind=ir.PARALLEL)
@@ -82,7 +82,7 @@ def test_one_level_of_parallel_loops_is_left(make, agree) -> None:
     assert parallel(after) is after
 
 
-def test_messages_are_numbered_once(make) -> None:
+def test_equal_assert_messages_are_numbered_once(make) -> None:
     c = make.buffer("C", 4)
     every = ir.sequence(*(ir.Assert(k < N, f"more than {k % 2}") for k in range(3)))
     function = ir.Function("f", (c,), (), (N,), every, messages=("first",))

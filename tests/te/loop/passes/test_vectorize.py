@@ -1,4 +1,4 @@
-"""Loops marked vectorize become statements on vectors, or stay serial where they cannot."""
+"""Loops marked vectorize become vector statements, or stay serial where that is impossible."""
 
 import pytest
 
@@ -62,7 +62,7 @@ def test_guards_become_masks_and_skip_idle_vectors(make, agree) -> None:
     )
 
 
-def test_a_lazy_condition_of_the_lane_masks_its_loads(make, agree) -> None:
+def test_a_lane_dependent_if_then_else_masks_its_loads(make, agree) -> None:
     a, w, c = make.buffer("A", 6), make.buffer("W", 1), make.buffer("C", 8)
     inside = e.And(make.y >= 1, make.y < 7)
     zero = e.Call("if_then_else", (inside, make.load(a, make.y - 1), e.const(0.0)), "float32")
@@ -78,7 +78,7 @@ def test_a_lazy_condition_of_the_lane_masks_its_loads(make, agree) -> None:
     assert text.count("select(") == 1
 
 
-def test_a_lazy_condition_that_is_the_same_in_all_lanes_stays_lazy(make, agree) -> None:
+def test_a_lane_invariant_if_then_else_stays_lazy(make, agree) -> None:
     a, c = make.buffer("A", 3, 8), make.buffer("C", 5, 8)
     value = e.Call("if_then_else", (make.x < 3, make.load(a, make.x, make.y), e.const(2.0)), "float32")
     lanes = make.loop(make.y, 8, make.store(c, make.x, make.y, value), kind="vectorize")
@@ -114,7 +114,7 @@ def test_gathers_lets_and_private_buffers(make, agree) -> None:
     )
 
 
-def test_a_sum_into_one_place_stays_serial(make, agree) -> None:
+def test_accumulation_into_one_element_stays_serial(make, agree) -> None:
     a, c = make.buffer("A", 8), make.buffer("C", 1)
     add = make.store(c, 0, make.load(c, 0) + make.load(a, make.y))
     function = ir.Function("f", (a, c), (c,), (), make.loop(make.y, 8, add, kind="vectorize"))
@@ -122,7 +122,7 @@ def test_a_sum_into_one_place_stays_serial(make, agree) -> None:
     assert vectorized(function, agree) == "for y in range(0, 8):\n    C[0] = C[0] + A[y]"
 
 
-def test_what_cannot_be_done_in_lanes_is_serial_under_its_guard(make, agree) -> None:
+def test_statements_that_cannot_be_vectorized_are_serial_under_their_guard(make, agree) -> None:
     a, c = make.buffer("A", 8, dtype="int32"), make.buffer("C", 8, dtype="int32")
     twice = make.store(c, make.y, make.load(c, make.y) * 2 + 1)
     loop = ir.While(make.load(c, make.y) < 20, twice)
@@ -136,7 +136,7 @@ def test_what_cannot_be_done_in_lanes_is_serial_under_its_guard(make, agree) -> 
     assert "A[ramp(0, 1, 8)].where(" in text
 
 
-def test_a_condition_read_from_memory_masks_too(make, agree) -> None:
+def test_a_condition_read_from_memory_becomes_a_mask(make, agree) -> None:
     a, c = make.buffer("A", 8), make.buffer("C", 8)
     guarded = ir.If(make.load(a, make.y) < 0.0, make.store(c, make.y, 0.0), make.store(c, make.y, 1.0))
     alone = ir.If(make.load(a, make.y) < 0.5, make.store(c, make.y, make.load(a, 3)))
@@ -144,12 +144,12 @@ def test_a_condition_read_from_memory_masks_too(make, agree) -> None:
 
     text = vectorized(function, agree)
 
-    assert text.startswith("for y in range(0, 8):")  # with an else, one after the other
+    assert text.startswith("for y in range(0, 8):")  # with an else branch the lanes run one after the other
     assert "C[ramp(0, 1, 8)].where(A[ramp(0, 1, 8)] < broadcast(0.5, 8)) = A[broadcast(3, 8)].where(" in text
 
 
 @pytest.mark.parametrize("extent", [1, 3, 64, 65, 100, 1000])
-def test_any_extent_has_the_same_meaning(make, agree, extent: int) -> None:
+def test_any_extent_gives_the_same_results(make, agree, extent: int) -> None:
     a, c = make.buffer("A", extent), make.buffer("C", extent)
     function = ir.Function(
         "f",
@@ -175,7 +175,7 @@ def test_symbolic_and_outer_vector_loops_become_serial(make, agree) -> None:
     )
 
 
-def test_unchanged_is_the_same_object(make) -> None:
+def test_a_function_without_vectorized_loops_is_the_same_object(make) -> None:
     c = make.buffer("C", 8)
     guarded = ir.If(make.x < 5, make.store(c, make.x, 1.0), make.store(c, 0, 1.0))
     function = ir.Function("f", (c,), (c,), (), make.loop(make.x, 8, guarded))

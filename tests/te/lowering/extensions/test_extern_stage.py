@@ -1,4 +1,4 @@
-"""Extern stages between tensors whose memory a schedule has laid out otherwise."""
+"""Extern stages that read or write tensors whose layout a schedule has transformed."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SHAPE = (3, 10)
 
 
 def chain(body: Callable[[Any, Any, Any], None]) -> Any:
-    """``A``, twice that in ``B``, which the extern ``C`` reads, and ``C`` and one."""
+    """``A``; ``B``, twice that; the extern stage ``C``, which reads ``B`` and adds 1."""
     A = te.placeholder(SHAPE, name="A")
     B = te.compute(SHAPE, lambda i, j: A[i, j] * 2, name="B")
 
@@ -59,13 +59,13 @@ def check(s: Any, A: Any, C: Any) -> None:
     [lambda i, j: [j, i], lambda i, j: [j // 4, i, j % 4], lambda i, j: [i // 2, j // 8, j % 8, i % 2]],
 )
 @pytest.mark.parametrize("body", [by_axes, by_one_index])
-def test_elements_are_found_in_a_layout_that_was_transformed(mapping: Any, body: Any) -> None:
+def test_elements_are_found_in_a_transformed_layout(mapping: Any, body: Any) -> None:
     s, A, B, C = chain(body)
     s[B].transform_layout(mapping)
     check(s, A, C)
 
 
-def test_an_argument_may_be_laid_out_otherwise() -> None:
+def test_an_argument_may_have_another_layout() -> None:
     s, A, _, C = chain(by_axes)
     s[A].transform_layout(lambda i, j: [j, i])
     a, got = np.random.rand(*SHAPE).astype("f4"), np.zeros(SHAPE, "f4")
@@ -93,7 +93,7 @@ def test_a_reduction_in_two_steps_keeps_its_layout() -> None:
     np.testing.assert_allclose(got, a.sum(0), rtol=1e-5)
 
 
-def test_steps_between_rows_are_seen_by_axes() -> None:
+def test_padded_rows_are_read_correctly_by_axes() -> None:
     s, A, B, C = chain(by_axes)
     s[B].storage_align(B.op.axis[0], 16, 3)
     check(s, A, C)
@@ -106,7 +106,7 @@ def test_steps_between_rows_are_seen_by_axes() -> None:
         ("storage_align", lambda stage: stage.storage_align(stage.op.axis[0], 16, 3)),
     ],
 )
-def test_memory_taken_as_it_is_must_stay_so(primitive: str, arrange: Any) -> None:
+def test_memory_passed_by_address_must_keep_its_layout(primitive: str, arrange: Any) -> None:
     s, A, B, C = chain(by_address)
     arrange(s[B])
     with pytest.raises(ScheduleError) as caught:
@@ -117,7 +117,7 @@ def test_memory_taken_as_it_is_must_stay_so(primitive: str, arrange: Any) -> Non
     assert f"stage.{primitive}(" in str(caught.value)
 
 
-def test_a_loop_may_be_written_over_a_variable_of_32_bits() -> None:
+def test_a_loop_variable_of_an_extern_stage_may_be_int32() -> None:
     n, i = te.size_var("n"), te.var("i")
     A = te.placeholder((n,), name="A")
 

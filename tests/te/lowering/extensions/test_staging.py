@@ -6,7 +6,7 @@ import tvmlite
 from tvmlite import te
 
 
-def test_an_empty_array_may_be_prefetched() -> None:
+def test_an_empty_array_can_be_prefetched() -> None:
     a = te.placeholder((0, 0), name="a")
     b = te.compute((0, 0), lambda i, j: a[i, j], name="b")
     schedule = te.create_schedule(b.op)

@@ -1,4 +1,4 @@
-"""Splits whose last tiles shrink: loops before and after, the meaning at every extent, what is refused."""
+"""Splits with ``tail="shrink"``: loops before and after, results for every extent, and errors."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def text(block: str) -> str:
 
 
 def sums(n: Any) -> Any:
-    """Row sums, and then one more in each."""
+    """Row sums, and then 1 added to each."""
     A = te.placeholder((n, 8), name="A")
     k = te.reduce_axis((0, 8), name="k")
     B = te.compute((n,), lambda i: te.sum(A[i, k], axis=k), name="B")
@@ -35,7 +35,7 @@ def holds(s: Any, args: Any, run: Any, rows: int) -> None:
 
 
 @pytest.mark.slow
-def test_an_unknown_rest_is_done_in_tiles_that_are_halved(loops: Any, run: Any) -> None:
+def test_a_tail_of_unknown_size_is_done_in_halved_tiles(loops: Any, run: Any) -> None:
     s, A, B, C = sums(te.var("n"))
     outer, inner = s[C].split(C.op.axis[0], factor=4, tail="shrink")
     s[C].unroll(inner)
@@ -82,9 +82,7 @@ def test_an_unknown_rest_is_done_in_tiles_that_are_halved(loops: Any, run: Any) 
         (9, 3, [9, 3, 1]),
     ],
 )
-def test_tiles_are_as_many_times_smaller_as_asked(
-    factor: int, ratio: int, sizes: list[int], run: Any
-) -> None:
+def test_tiles_shrink_by_the_given_ratio(factor: int, ratio: int, sizes: list[int], run: Any) -> None:
     s, A, _, C = sums(te.var("n"))
     _, inner = s[C].split(C.op.axis[0], factor=factor, tail="shrink", ratio=ratio)
     s[C].unroll(inner)
@@ -95,7 +93,7 @@ def test_tiles_are_as_many_times_smaller_as_asked(
         holds(s, [A, C], run, rows)
 
 
-def test_a_known_rest_is_one_tile(loops: Any, run: Any) -> None:
+def test_a_tail_of_known_size_is_one_tile(loops: Any, run: Any) -> None:
     s, A, B, C = sums(11)
     outer, inner = s[C].split(C.op.axis[0], factor=4, tail="shrink")
     s[C].vectorize(inner)
@@ -114,7 +112,7 @@ def test_a_known_rest_is_one_tile(loops: Any, run: Any) -> None:
 
 
 @pytest.mark.parametrize("rows", [8, 3])
-def test_without_a_rest_there_is_one_loop(rows: int, loops: Any, run: Any) -> None:
+def test_without_a_tail_there_is_one_loop(rows: int, loops: Any, run: Any) -> None:
     shrinking, A, _, C = sums(rows)
     shrinking[C].split(C.op.axis[0], factor=4, tail="shrink")
     guarded, A_, _, C_ = sums(rows)
@@ -125,7 +123,7 @@ def test_without_a_rest_there_is_one_loop(rows: int, loops: Any, run: Any) -> No
 
 
 @pytest.mark.slow
-def test_tiles_shrink_inside_tiles_that_shrink(run: Any) -> None:
+def test_shrinking_tiles_can_be_nested(run: Any) -> None:
     n, m = te.var("n"), te.var("m")
     A = te.placeholder((n, m), name="A")
     B = te.compute((n, m), lambda i, j: A[i, j] * 2.0, name="B")
@@ -147,7 +145,7 @@ def test_tiles_shrink_inside_tiles_that_shrink(run: Any) -> None:
             np.testing.assert_allclose(result, a * 3, rtol=1e-6)
 
 
-def test_a_reduction_shrinks_and_starts_once(run: Any) -> None:
+def test_a_reduction_with_shrinking_tiles_is_initialized_once(run: Any) -> None:
     s, A, B, C = sums(5)
     s[B].split(B.op.reduce_axis[0], factor=3, tail="shrink")
     outer, _ = s[C].split(C.op.axis[0], factor=2, tail="shrink")
@@ -155,7 +153,7 @@ def test_a_reduction_shrinks_and_starts_once(run: Any) -> None:
     holds(s, [A, C], run, 5)
 
 
-def test_a_fused_loop_shrinks(run: Any) -> None:
+def test_a_fused_loop_can_have_shrinking_tiles(run: Any) -> None:
     n = te.var("n")
     A = te.placeholder((n, 3), name="A")
     C = te.compute((n, 3), lambda i, j: A[i, j] + 1.0, name="C")
@@ -169,7 +167,7 @@ def test_a_fused_loop_shrinks(run: Any) -> None:
             np.testing.assert_allclose(result, a + 1)
 
 
-def test_a_schedule_is_replayed_with_its_tails(loops: Any) -> None:
+def test_a_replayed_schedule_keeps_its_tails(loops: Any) -> None:
     s, A, _, C = sums(te.var("n"))
     s[C].split(C.op.axis[0], factor=4, tail="shrink")
 
@@ -177,7 +175,7 @@ def test_a_schedule_is_replayed_with_its_tails(loops: Any) -> None:
     assert loops(s.replay(), [A, C]) == loops(s, [A, C])
 
 
-def test_what_shrinking_tiles_need_is_said() -> None:
+def test_requirements_of_shrinking_tiles_are_named_in_errors() -> None:
     n = te.var("n")
     s, _, _, C = sums(n)
     (i,) = C.op.axis
@@ -190,7 +188,7 @@ def test_what_shrinking_tiles_need_is_said() -> None:
         s[C].split(i, factor=4, tail="shrink", ratio=1)
 
 
-def test_the_loop_over_tiles_that_shrink_must_stay() -> None:
+def test_the_loop_over_shrinking_tiles_cannot_be_split() -> None:
     s, A, _, C = sums(te.var("n"))
     outer, _ = s[C].split(C.op.axis[0], factor=4, tail="shrink")
     s[C].split(outer, factor=2)
@@ -201,7 +199,7 @@ def test_the_loop_over_tiles_that_shrink_must_stay() -> None:
         te.lower(s, [A, C])
 
 
-def test_the_loops_of_a_tile_must_stay_inside() -> None:
+def test_the_loop_inside_a_shrinking_tile_must_stay_inside() -> None:
     s, A, _, C = sums(te.var("n"))
     outer, inner = s[C].split(C.op.axis[0], factor=4, tail="shrink")
     s[C].reorder(inner, outer)
@@ -210,7 +208,7 @@ def test_the_loops_of_a_tile_must_stay_inside() -> None:
         te.lower(s, [A, C])
 
 
-def test_primitives_that_need_one_box_of_iterations_refuse() -> None:
+def test_primitives_that_need_a_rectangular_domain_refuse_shrinking_tiles() -> None:
     s, _, B, C = sums(11)
     s[C].split(C.op.axis[0], factor=4, tail="shrink")
     with pytest.raises(ScheduleError, match='cache_write: axis i of stage C is split with tail="shrink"'):
@@ -220,7 +218,7 @@ def test_primitives_that_need_one_box_of_iterations_refuse() -> None:
         s.rfactor(B, outer)
 
 
-def test_a_reduction_starts_for_all_tiles_at_once(loops: Any, run: Any) -> None:
+def test_a_reduction_is_initialized_for_all_tiles_at_once(loops: Any, run: Any) -> None:
     a = te.placeholder((6, 16), name="A")
     k = te.reduce_axis((0, 16), name="k")
     b = te.compute((6,), lambda i: te.sum(a[i, k], axis=k), name="B")
@@ -235,7 +233,7 @@ def test_a_reduction_starts_for_all_tiles_at_once(loops: Any, run: Any) -> None:
     np.testing.assert_allclose(run(s, [a, b], [x], [(6,)])[0], x.sum(1), rtol=1e-5)
 
 
-def test_each_of_the_loops_has_the_guards_of_its_tiles(loops: Any, run: Any) -> None:
+def test_each_loop_over_tiles_has_its_own_guards(loops: Any, run: Any) -> None:
     a = te.placeholder((13,), name="A")
     b = te.compute((13,), lambda i: a[i] * 2.0, name="B")
     s = te.create_schedule(b.op)
@@ -247,7 +245,7 @@ def test_each_of_the_loops_has_the_guards_of_its_tiles(loops: Any, run: Any) -> 
     np.testing.assert_allclose(run(s, [a, b], [x], [(13,)])[0], x * 2, rtol=1e-6)
 
 
-def test_what_all_of_the_loops_read_is_there(run: Any) -> None:
+def test_a_producer_outside_covers_the_reads_of_all_loops_over_tiles(run: Any) -> None:
     a = te.placeholder((5, 12), name="A")
     b = te.compute((5, 12), lambda i, j: a[i, j] * 2.0, name="B")
     c = te.compute((5, 12), lambda i, j: b[i, j] + 1.0, name="C")
@@ -262,7 +260,7 @@ def test_what_all_of_the_loops_read_is_there(run: Any) -> None:
 
 
 @pytest.mark.parametrize("factor", [8, 16])
-def test_what_is_read_by_what_stands_in_all_of_the_loops_is_there(factor: int, run: Any) -> None:
+def test_a_producer_covers_the_reads_of_consumers_in_all_loops_over_tiles(factor: int, run: Any) -> None:
     a = te.placeholder((17, 6), name="A")
     b = te.compute((17, 6), lambda i, j: a[i, j] * 2.0, name="B")
     c = te.compute((17, 6), lambda i, j: b[i, j] + 1.0, name="C")
@@ -275,7 +273,7 @@ def test_what_is_read_by_what_stands_in_all_of_the_loops_is_there(factor: int, r
         np.testing.assert_allclose(run(s, [a, d], [x], [(17, 6)])[0], (x * 2 + 1) * 3, rtol=1e-6)
 
 
-def test_what_is_inlined_is_known_in_all_of_the_loops() -> None:
+def test_prefetching_an_inlined_stage_in_shrinking_tiles_is_refused() -> None:
     a = te.placeholder((13,), name="A")
     b = te.compute((13,), lambda i: a[i] * 2.0, name="B")
     c = te.compute((13,), lambda i: b[i] + 1.0, name="C")
@@ -288,7 +286,7 @@ def test_what_is_inlined_is_known_in_all_of_the_loops() -> None:
         te.lower(s, [a, c])
 
 
-def test_a_tail_that_is_empty_for_every_size_has_no_loops(loops: Any) -> None:
+def test_a_tail_that_is_always_empty_has_no_loops(loops: Any) -> None:
     n = te.size_var("n")
     A = te.placeholder((n, 2), name="A")
     B = te.compute((n, 2), lambda i, j: A[i, j] + 1.0, name="B")

@@ -1,4 +1,4 @@
-"""Inner loops become an intrinsic's statement where, and only where, they compute the same."""
+"""Inner loops are replaced by an intrinsic where, and only where, they compute the same."""
 
 # ruff: noqa: E501 (loops as they are printed)
 
@@ -21,7 +21,7 @@ def text(block: str) -> str:
 
 
 def gemv(m: int, n: int, parts: str = "body reset update", strides: Any = ("t", 1), **of_matrix: Any) -> Any:
-    """``c[i] = sum(a[k] * b[i, k])`` by loops written by hand; ``parts`` are those the author gives."""
+    """``c[i] = sum(a[k] * b[i, k])`` by hand-written loops; ``parts`` are the statements it provides."""
     a, b = te.placeholder((n,), name="a"), te.placeholder((m, n), name="b")
     k = te.reduce_axis((0, n), name="k")
     c = te.compute((m,), lambda i: te.sum(a[k] * b[i, k], axis=k), name="c")
@@ -62,7 +62,9 @@ def both(s: te.Schedule, args: list[te.Tensor], *inputs: np.ndarray) -> list[np.
     return [tvmlite.build(s, args, target=t, name="tensorized")(*inputs) for t in ("native", "c")]
 
 
-def test_loops_become_the_intrinsics_body(loops: Callable[..., str], run: Callable[..., Any]) -> None:
+def test_loops_are_replaced_by_the_body_of_the_intrinsic(
+    loops: Callable[..., str], run: Callable[..., Any]
+) -> None:
     s, A, B, C = product()
     _, inner = s[C].split(C.op.axis[1], factor=4)
     s[C].tensorize(inner, gemv(4, 6))
@@ -82,7 +84,7 @@ def test_loops_become_the_intrinsics_body(loops: Callable[..., str], run: Callab
         np.testing.assert_allclose(result, a @ b.T, rtol=1e-5)
 
 
-def test_a_reduction_around_the_intrinsic_resets_once_and_updates(
+def test_a_reduction_around_the_intrinsic_resets_once_and_then_updates(
     loops: Callable[..., str], run: Callable[..., Any]
 ) -> None:
     s, A, B, C = product()
@@ -108,7 +110,7 @@ def test_a_reduction_around_the_intrinsic_resets_once_and_updates(
         np.testing.assert_allclose(result, a @ b.T, rtol=1e-5)
 
 
-def test_without_a_reset_the_first_turn_is_the_body(
+def test_without_a_reset_the_first_iteration_is_the_body(
     loops: Callable[..., str], run: Callable[..., Any]
 ) -> None:
     s, A, B, C = product()
@@ -123,7 +125,7 @@ def test_without_a_reset_the_first_turn_is_the_body(
 
 
 @pytest.mark.parametrize("factor", [None, 1, 2, 3])
-def test_without_a_reset_each_element_has_its_first_turn_in_a_loop_over_both(
+def test_without_a_reset_the_body_runs_first_for_each_element_of_a_fused_loop(
     factor: int | None, run: Callable[..., Any]
 ) -> None:
     s, A, B, C = product()
@@ -140,7 +142,7 @@ def test_without_a_reset_each_element_has_its_first_turn_in_a_loop_over_both(
         np.testing.assert_allclose(result, a @ b.T, rtol=1e-5)
 
 
-def test_a_reset_for_windows_in_shrinking_tiles_is_refused() -> None:
+def test_a_reset_in_shrinking_tiles_is_refused() -> None:
     s, A, B, C = product(m=20)
     outer, inner = s[C].split(C.op.axis[1], factor=4)
     k_outer, k = s[C].split(C.op.reduce_axis[0], factor=3)
@@ -155,7 +157,7 @@ def test_a_reset_for_windows_in_shrinking_tiles_is_refused() -> None:
     assert "s[C].tensorize(inner" in str(caught.value)
 
 
-def test_a_loop_of_one_turn_around_the_intrinsic_is_its_first(run: Callable[..., Any]) -> None:
+def test_around_the_intrinsic_a_loop_of_one_iteration_is_the_body(run: Callable[..., Any]) -> None:
     s, A, B, C = product()
     _, inner = s[C].split(C.op.axis[1], factor=4)
     outer, k = s[C].split(C.op.reduce_axis[0], factor=6)
@@ -166,7 +168,7 @@ def test_a_loop_of_one_turn_around_the_intrinsic_is_its_first(run: Callable[...,
     np.testing.assert_allclose(run(s, [A, B, C], [a, b], [(4, 8)])[0], a @ b.T, rtol=1e-5)
 
 
-def test_the_intrinsic_works_on_the_buffers_of_stages_computed_there(run: Callable[..., Any]) -> None:
+def test_the_intrinsic_uses_the_buffers_of_stages_computed_in_its_loops(run: Callable[..., Any]) -> None:
     s, A, B, C = product()
     AA, BB = s.cache_read(A, "local", [C]), s.cache_read(B, "local", [C])
     CC = s.cache_write(C, "local")
@@ -180,8 +182,8 @@ def test_the_intrinsic_works_on_the_buffers_of_stages_computed_there(run: Callab
     np.testing.assert_allclose(run(s, [A, B, C], [a, b], [(4, 8)])[0], a @ b.T, rtol=1e-5)
 
 
-def test_plain_loops_are_made_from_the_formula(run: Callable[..., Any]) -> None:
-    """A tuple reduction with a condition, none of it written by hand."""
+def test_an_intrinsic_without_statements_is_generated_from_its_formula(run: Callable[..., Any]) -> None:
+    """Uses a reduction of pairs with a condition."""
 
     def largest(shape: tuple[int, ...], columns: int, name: str) -> tuple[te.Tensor, Any]:
         argmax = te.comm_reducer(pick, lambda i, v: (te.const(-1, i), te.min_value(v)), "argmax")
@@ -204,13 +206,13 @@ def test_plain_loops_are_made_from_the_formula(run: Callable[..., Any]) -> None:
     np.testing.assert_array_equal(values, given[:, ::2].max(1))
 
 
-def test_an_intrinsic_may_speak_of_the_loops_around_it(run: Callable[..., Any]) -> None:
+def test_an_intrinsic_may_use_variables_of_the_loops_around_it(run: Callable[..., Any]) -> None:
     n, width = 10, 4
     A = te.placeholder((n,), name="A")
     B = te.compute((n,), lambda i: A[i] * 2.0, name="B")
     s = te.create_schedule(B.op)
     s[B].split(B.op.axis[0], factor=width)
-    cached = s.cache_write(B, "global")  # of 3 x 4 elements, of which the last two are none of B's
+    cached = s.cache_write(B, "global")  # of 3 x 4 elements, the last two outside B
     outer, inner = cached.op.axis
     x = te.placeholder((width,), name="x")
     y = te.compute((width,), lambda i: te.select(outer.var * width + i < n, x[i] * 2.0, 0.0), name="y")
@@ -228,7 +230,7 @@ def test_an_intrinsic_may_speak_of_the_loops_around_it(run: Callable[..., Any]) 
     np.testing.assert_array_equal(run(s, [A, B], [a], [(n,)])[0], a * 2)
 
 
-def test_strides_and_the_offset_are_given_to_the_intrinsic(run: Callable[..., Any]) -> None:
+def test_strides_and_offset_are_passed_to_the_intrinsic(run: Callable[..., Any]) -> None:
     x = te.placeholder((2, 2), name="x")
     y = te.compute((2, 2), lambda i, j: x[i, j] * 2.0, name="y")
     step, at = te.var("step"), te.var("at")
@@ -268,7 +270,7 @@ def test_strides_and_the_offset_are_given_to_the_intrinsic(run: Callable[..., An
         ),
     ],
 )
-def test_the_error_tells_how_the_computations_differ(formula: Any, reason: str) -> None:
+def test_the_error_says_how_the_computations_differ(formula: Any, reason: str) -> None:
     A, B = te.placeholder((8,), name="A"), te.placeholder((4, 8), name="B")
     k = te.reduce_axis((0, 8), name="k")
     C = te.compute((4,), lambda i: formula(A[k], B[i, k], k), name="C")
@@ -281,7 +283,7 @@ def test_the_error_tells_how_the_computations_differ(formula: Any, reason: str) 
         te.lower(s, [A, B, C] if B in C.op.inputs else [A, C])
 
 
-def test_other_extents_other_reads_and_tails_are_errors() -> None:
+def test_other_extents_other_reads_and_tails_are_refused() -> None:
     s, A, B, C = product(4, 10, 6)
     _, inner = s[C].split(C.op.axis[1], factor=4)
     s[C].tensorize(inner, gemv(4, 6))
@@ -302,7 +304,7 @@ def test_other_extents_other_reads_and_tails_are_errors() -> None:
         te.lower(s, [A, B, C])
 
 
-def test_a_window_that_is_not_dense_is_an_error_unless_strides_are_declared() -> None:
+def test_a_strided_window_is_refused_unless_strides_are_declared() -> None:
     s, A, B, C = product()
     _, inner = s[C].split(C.op.axis[1], factor=4)
     outer, k = s[C].split(C.op.reduce_axis[0], factor=3)
@@ -316,7 +318,7 @@ def test_a_window_that_is_not_dense_is_an_error_unless_strides_are_declared() ->
         te.lower(s, [A, B, C])
 
 
-def test_a_reduction_around_an_intrinsic_without_update_is_an_error() -> None:
+def test_a_reduction_around_an_intrinsic_without_update_is_refused() -> None:
     s, A, B, C = product()
     _, inner = s[C].split(C.op.axis[1], factor=4)
     outer, k = s[C].split(C.op.reduce_axis[0], factor=3)
@@ -326,7 +328,7 @@ def test_a_reduction_around_an_intrinsic_without_update_is_an_error() -> None:
         te.lower(s, [A, B, C])
 
 
-def test_a_stage_cannot_be_computed_in_a_loop_that_is_gone() -> None:
+def test_a_stage_cannot_be_computed_in_a_tensorized_loop() -> None:
     s, A, B, C = product()
     AA = s.cache_read(A, "local", [C])
     _, inner = s[C].split(C.op.axis[1], factor=4)
@@ -336,7 +338,7 @@ def test_a_stage_cannot_be_computed_in_a_loop_that_is_gone() -> None:
         te.lower(s, [A, B, C])
 
 
-def test_what_is_no_intrinsic_is_refused() -> None:
+def test_invalid_intrinsics_are_refused() -> None:
     s, A, B, C = product()
     with pytest.raises(ScheduleError, match="'gemv' is no intrinsic"):
         s[C].tensorize(C.op.axis[1], "gemv")  # type: ignore[arg-type]

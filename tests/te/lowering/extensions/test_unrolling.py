@@ -1,4 +1,4 @@
-"""Who unrolls loops so far that compiling takes long is told, at the line that does it."""
+"""Unrolling that makes compilation slow gives a warning with the line of the primitive."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def scheduled(rows: int, columns: int) -> tuple[Schedule, list[te.Tensor]]:
     return te.create_schedule(c.op), [a, c]
 
 
-def test_a_loop_of_many_turns_is_named_with_its_line() -> None:
+def test_a_long_unrolled_loop_is_named_with_its_line() -> None:
     schedule, args = scheduled(3, 16384)
     column = args[1].op.axis[1]
     line = inspect.currentframe().f_lineno + 1  # type: ignore[union-attr]
@@ -35,7 +35,7 @@ def test_a_loop_of_many_turns_is_named_with_its_line() -> None:
     assert (told[0].filename, told[0].lineno) == (__file__, line)
 
 
-def test_a_product_of_short_loops_is_told_too() -> None:
+def test_a_product_of_short_unrolled_loops_is_warned_about() -> None:
     schedule, args = scheduled(64, 128)
     for axis in args[1].op.axis:
         schedule[args[1]].unroll(axis)
@@ -46,7 +46,7 @@ def test_a_product_of_short_loops_is_told_too() -> None:
         warn_of_long_code(lower(schedule, args, "copy"), 16, schedule)
 
 
-def test_loops_without_a_schedule_are_told_at_the_callers_line() -> None:
+def test_without_a_schedule_the_warning_has_the_line_of_the_caller() -> None:
     schedule, args = scheduled(1, MANY_STORES)
     schedule[args[1]].unroll(args[1].op.axis[1])
     function = lower(schedule, args, "copy")
@@ -58,7 +58,7 @@ def test_loops_without_a_schedule_are_told_at_the_callers_line() -> None:
 
 
 @pytest.mark.parametrize("kind", ["serial", "vectorize", "short"])
-def test_other_loops_are_not_worth_a_word(kind: str) -> None:
+def test_other_loops_cause_no_warning(kind: str) -> None:
     schedule, args = scheduled(2, 16384)
     stage, axis = schedule[args[1]], args[1].op.axis[1]
     if kind == "vectorize":
