@@ -103,7 +103,7 @@ ROWS = [
         "groups is 3: the channels do not fit",
     ),
     ("nn.sparse_dense", {"sparse_lhs": True}, [((2, 4), F), ((3,), F), ((3,), I), ((4,), I)], "sparse_lhs"),
-    ("nn.sparse_dense", {}, [((2, 4), F), ((3,), F), ((2,), I), ((4,), I)], "as many elements"),
+    ("nn.sparse_dense", {}, [((2, 4), F), ((3,), F), ((2,), I), ((4,), I)], "as many indices as elements"),
     ("random.threefry_generate", {"out_shape": (-3,)}, [KEY], "expected known extents"),
     ("random.threefry_split", {}, [((4,), "uint64")], "as threefry_key makes it"),
     ("random.uniform", {"out_shape": (4,)}, [KEY, ((), I), ((), F)], "low is Tensor"),

@@ -36,7 +36,9 @@ BROKEN = [
         [F2x3, TREES[2], *TREES[1:], tensor_type((5, 1))],
         "roots are float32, expected integers",
     ),
-    _broken("tree_ensemble", [F2x3, *TREES, tensor_type((5, 1), "float64")], "float64, expected one dtype"),
+    _broken(
+        "tree_ensemble", [F2x3, *TREES, tensor_type((5, 1), "float64")], "float64, expected one float dtype"
+    ),
     _broken(
         "tree_ensemble",
         [F2x3, *TREES, tensor_type((5, 1))],

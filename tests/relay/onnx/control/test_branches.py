@@ -260,7 +260,7 @@ def test_an_output_of_two_ranks_has_the_rank_of_most_sizes() -> None:
     np.testing.assert_array_equal(lib(x), x)
     np.testing.assert_array_equal(lib(x[:2]), x[:2])
     message = r"""node "choose" \(If\).*the sizes choose its then_branch, as n == 1, where 'y' is """
-    message += r"""Tensor\[\(n,\), float32\], the compiled branch has Tensor\[\(n, 4\), float32\]"""
+    message += r"""Tensor\[\(n,\), float32\]; the compiled branch has Tensor\[\(n, 4\), float32\]"""
     for run in (lib, lambda given: interpret(module, [given])):
         with pytest.raises(ExecutionError, match="its then_branch, as n == 1, where 'y' is"):
             run(x[:1])
