@@ -24,7 +24,7 @@ def linked(archive: Path, folder: Path) -> Path:
     static = [content for name, content in files.items() if name.endswith(".a")]
     made = folder / "model.so"
     if len(static) == 1:
-        levels.chosen(archive, fields)  # raises before a linker is searched for
+        levels.select_level(archive, fields)  # raises before a linker is searched for
         library = folder / "model.a"
         link.write_file(library, static[0])
         return link.shared([library], made, metadata=text, whole=True)

@@ -18,7 +18,7 @@ class Span(NamedTuple):
     constant: int
     lanes: int
 
-    def is_apart_from(self, other: Span) -> bool:
+    def is_disjoint_from(self, other: Span) -> bool:
         """Whether the spans provably have no element in common."""
         if self.terms != other.terms:
             return False
@@ -43,7 +43,7 @@ class Contents:
             return
         held = self._held.get(buffer, {})
         if held.pop(span, None) is None:  # if it was held, the others do not overlap it
-            held = {s: v for s, v in held.items() if s.is_apart_from(span)}
+            held = {s: v for s, v in held.items() if s.is_disjoint_from(span)}
         if len(held) == _MOST:
             held.clear()
         if value is not None:
