@@ -17,7 +17,7 @@ from tvmlite.te.lowering.widen import Widening
 from tvmlite.te.schedule.tensor_intrin import TensorIntrin, decl_buffer
 from tvmlite.te.tensor import tensor as t
 from tvmlite.te.tensor.inline import Bodies
-from tvmlite.te.tensor.reduction import combined, starts_of
+from tvmlite.te.tensor.reduction import combined, initial_values
 
 Emit: TypeAlias = Callable[[list[ir.Buffer], list[ir.Buffer]], Any]
 _BUFFER_OPTIONS = ("strides", "elem_offset", "offset_factor", "data_alignment", "scope")
@@ -173,7 +173,7 @@ def _reduction(
     """A reduction's two statements: set the results to the identity, and combine them with one more value."""
     one = body[0]
     combiner, picked = one.combiner, [b.value_index for b in body]
-    starts = starts_of(one)
+    starts = initial_values(one)
     init = ir.sequence(*(ir.Store(o, place, starts[k]) for o, k in zip(outs, picked, strict=True)))
     arguments: dict[Any, Any] = {
         combiner.left[k]: ir.Load(out, place) for out, k in zip(outs, picked, strict=True)

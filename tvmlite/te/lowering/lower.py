@@ -140,7 +140,7 @@ def _check_whole(schedule: Schedule, tensors: dict[Tensor, Tensor]) -> None:
     """Check that each tensor that is an argument is computed whole, in its own loops."""
     for tensor in tensors:
         stage = schedule.stage_map.get(tensor.op)
-        if stage is not None and stage.attach_type in (AT, INLINE) and not stage.alongside:
+        if stage is not None and stage.attach_type in (AT, INLINE) and not stage.is_computed_with:
             primitive = "compute_at" if stage.attach_type == AT else "compute_inline"
             raise ScheduleError(
                 f"{primitive}: {tensor.name} is an argument of the function, so it is computed at the root",

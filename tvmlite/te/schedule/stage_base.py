@@ -114,7 +114,7 @@ class StageState:
     computes now, differs after ``cache_read``, ``cache_write`` and ``rfactor``. ``leaf_iter_vars`` are the
     loops, outermost first; ``all_iter_vars`` also contains the axes that ``relations`` derive them from.
     ``attach_type`` is "root", "inline", or "at": in the loop ``attach_ivar`` of the stage created for
-    ``attach_op``. A stage that is ``alongside`` computes the same elements there as that stage.
+    ``attach_op``. If ``is_computed_with``, the stage computes the same elements there as that one.
     """
 
     origin_op: Operation
@@ -129,7 +129,7 @@ class StageState:
     attach_op: Operation | None = None
     attach_ivar: IterVar | None = None
     attach_span: Span | None = None
-    alongside: bool = False
+    is_computed_with: bool = False
     scope: str = "global"
     tensorized: tuple[IterVar, TensorIntrin] | None = None
     prefetches: tuple[Prefetch, ...] = ()
@@ -218,7 +218,9 @@ class StageBase(_Shown):
         """Attach the stage as ``kind`` says, for ``AT`` in the loop ``axis`` of ``parent``."""
         origin = None if parent is None else parent.origin_op
         where = None if kind == ROOT else span or Span.of_caller()
-        self.change(attach_type=kind, attach_op=origin, attach_ivar=axis, attach_span=where, alongside=False)
+        self.change(
+            attach_type=kind, attach_op=origin, attach_ivar=axis, attach_span=where, is_computed_with=False
+        )
 
     @property
     def attach_stage(self) -> Stage | None:

@@ -92,7 +92,7 @@ class ThreadBounds(Bounds):
     """Bounds to look at, of which no buffers are made: a loop that is bound to threads runs while a stage is
     computed whose memory the threads share, wherever that is attached, and no other does."""
 
-    one_size = False
+    constant_size = False
 
     def runs(self, needed: Stage | None, owner: Stage, leaf: IterVar, inside: bool) -> bool:
         """Whether the loop runs while ``needed`` is computed."""

@@ -42,8 +42,8 @@ def intrinsic_statements(
     _, intrin = stage.tensorized
     matching = Matching(stage, intrin, building)
     with building.bounds.inside(stage, own=True):
-        lows = _starts(matching, inner, risky)
-        matching.outside.update(_outside(matching, inner, lows))
+        lows = _axis_starts(matching, inner, risky)
+        matching.outside.update(_outer_values(matching, inner, lows))
         try:
             _match_computation(matching, lows)
             _match_outputs(matching, lows)
@@ -52,7 +52,7 @@ def intrinsic_statements(
             raise matching.fail(str(difference)) from None
 
 
-def _starts(
+def _axis_starts(
     matching: Matching, inner: Sequence[IterVar], risky: set[IterVar]
 ) -> dict[IterVar, tuple[Number, int]]:
     """For each axis of the operation, the first value and the number of values in the inner loops."""
@@ -84,7 +84,7 @@ def _starts(
     return {axis: result[axis] for axis in (*op.axis, *op.reduce_axis)}
 
 
-def _outside(
+def _outer_values(
     matching: Matching, inner: Sequence[IterVar], lows: dict[IterVar, tuple[Number, int]]
 ) -> dict[e.Var, Expr]:
     """The values of the stage's axes and loops outside the intrinsic, which its formula may use."""
