@@ -19,7 +19,7 @@ COSTS = MACHINE.tile_costs
 def test_a_step_takes_as_long_as_the_resource_that_it_needs_most() -> None:
     arithmetic = cycles(Nest(Step(24, scalars=6, vectors=4)), MACHINE)
     loads = cycles(Nest(Step(4, scalars=30)), MACHINE)
-    waits = cycles(Nest(Step(2, wait=9.0)), MACHINE)
+    waits = cycles(Nest(Step(2, latency=9.0)), MACHINE)
 
     assert arithmetic.arithmetic == 24 / COSTS.multiply_adds == arithmetic.total - arithmetic.overhead
     assert loads.loads == 30 / COSTS.loads == loads.total - loads.overhead
@@ -60,8 +60,8 @@ def test_data_are_found_where_they_fit_and_come_again_where_not() -> None:
     """A matrix of 1024 x 1024 bytes, read 8 times row by row: its rows fit, all of it does not."""
     touched = [1.0, 1024.0, 1024.0**2, 1024.0**2]
 
-    assert cost.moved(touched, [8, 1024, 1024], [1024, 1 << 21]) == [8 * 1024**2, 1024**2]
-    assert cost.moved(touched, [8, 1024, 1024], [16]) == [8 * 1024**2]
+    assert cost.cache_traffic(touched, [8, 1024, 1024], [1024, 1 << 21]) == [8 * 1024**2, 1024**2]
+    assert cost.cache_traffic(touched, [8, 1024, 1024], [16]) == [8 * 1024**2]
 
 
 def test_memory_takes_time_where_a_nest_touches_more_than_a_cache() -> None:
@@ -80,13 +80,13 @@ def test_a_cache_gives_what_was_measured_in_proportion_to_the_first() -> None:
     beyond = cost.bytes_per_cycle(machine)
 
     assert beyond == (nearest / 2, nearest * cost.BANDWIDTHS[2], nearest / 10)
-    assert cost.sizes(machine) == (32 << 10, 1 << 20, 32 << 20)
+    assert cost.cache_sizes(machine) == (32 << 10, 1 << 20, 32 << 20)
 
 
 def test_a_cache_whose_size_is_not_known_bounds_nothing() -> None:
     machine = replace(MACHINE, caches=(Cache(32 << 10), Cache(0, shared_by=0)))
 
-    assert len(cost.sizes(machine)) == len(cost.bytes_per_cycle(machine)) == 1
+    assert len(cost.cache_sizes(machine)) == len(cost.bytes_per_cycle(machine)) == 1
 
 
 def test_the_slowest_of_what_goes_on_side_by_side_counts_most() -> None:
