@@ -117,7 +117,7 @@ class Bounds:
         """Assume ``factor * atom + rest >= 0``. Return whether the atom's interval expresses this fully."""
         limit = Interval(-(rest // factor), None) if factor > 0 else Interval(None, rest // -factor)
         old = self.knowledge.limits.get(atom, Limits())
-        self.knowledge.limits[atom] = old._replace(interval=iv.meet(old.interval, limit))
+        self.knowledge.limits[atom] = old._replace(interval=iv.intersect(old.interval, limit))
         low, high = self.atom(atom)
         return not self.atoms[atom].args and (low is None or high is None or low <= high)
 
@@ -160,7 +160,7 @@ class Bounds:
             known = self._atom(number)
             limits = self.knowledge.limits.get(number)
             if limits is not None:
-                known = iv.meet(known, limits.interval)
+                known = iv.intersect(known, limits.interval)
             self.knowledge.intervals[number] = known
         return known
 

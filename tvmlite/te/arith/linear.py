@@ -32,7 +32,7 @@ def _hidden(core: Simplifier, atom: int, var: e.Var) -> bool:
     return any(x is not None and not isinstance(x, e.Var) and mentions(x, (var,)) for x in inside)
 
 
-def least(core: Simplifier, expr: e.Expr, variables: Sequence[e.Var]) -> e.Expr | None:
+def lower_bound(core: Simplifier, expr: e.Expr, variables: Sequence[e.Var]) -> e.Expr | None:
     """A lower bound of ``expr`` without ``variables``, inner ones last; None if none is found."""
     poly = core.poly(expr)
     for var in reversed(variables):

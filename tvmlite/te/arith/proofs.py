@@ -58,7 +58,9 @@ def _limit_factors(bounds: Bounds, poly: Poly) -> None:
     for atom in common:
         if bounds.atom(atom).low == 0:
             old = bounds.knowledge.limits.get(atom, Limits())
-            bounds.knowledge.limits[atom] = old._replace(interval=iv.meet(old.interval, Interval(1, None)))
+            bounds.knowledge.limits[atom] = old._replace(
+                interval=iv.intersect(old.interval, Interval(1, None))
+            )
             bounds.forget()
 
 

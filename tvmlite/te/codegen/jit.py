@@ -66,7 +66,7 @@ def object_key(module: str, target: Target) -> str:
 
 
 @contextmanager
-def alone() -> Iterator[None]:
+def exclusive() -> Iterator[None]:
     """A context in which no other thread generates code."""
     with _lock, child.lock:
         yield

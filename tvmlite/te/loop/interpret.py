@@ -452,8 +452,8 @@ class _Run:
         None or raised; if it is called for its effect, 0, or 1 if it raised."""
         given: list[Any] = []
         words = call.form.split(",") if call.form else []
-        gives_value = words[:1] == ["="]
-        for word in words[gives_value:]:
+        returns_value = words[:1] == ["="]
+        for word in words[returns_value:]:
             rank = word.partition(":")[2]
             if (text := registry.text_of(word)) is not None:
                 given.append(text)
@@ -464,10 +464,10 @@ class _Run:
             data, shape = values[0], tuple(int(n) for n in values[1 : 1 + int(rank)])
             given.append(data[: int(np.prod(shape))].reshape(shape))
             del values[: 1 + int(rank)]
-        kind, old = dtypes.numpy_of(call.dtype), given[-1] if gives_value else 1
+        kind, old = dtypes.numpy_of(call.dtype), given[-1] if returns_value else 1
         try:
             made = function(*given)
-            return kind.type((old if made is None else made) if gives_value else 0)
+            return kind.type((old if made is None else made) if returns_value else 0)
         except Exception:  # the user's function fails here as in compiled code
             traceback.print_exc()
             return kind.type(old)

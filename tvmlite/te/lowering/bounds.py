@@ -320,10 +320,10 @@ def clip(interval: Interval | None, axis: IterVar, stage: Stage, bounds: Bounds)
         return Extent(first, max(0, last - first + 1))
     if stage.attach_type != AT and not (isinstance(low, int) and isinstance(width, int)):
         return whole
-    return Extent(low, never_negative(width + 1) if bounds.constant_size else width + 1)
+    return Extent(low, clamp_to_zero(width + 1) if bounds.constant_size else width + 1)
 
 
-def never_negative(extent: Number) -> Number:
+def clamp_to_zero(extent: Number) -> Number:
     """``extent``, but at least 0: a buffer exists even where loops of that extent have no iteration."""
     if at_least(extent, 0, Analyzer()):
         return extent

@@ -15,7 +15,7 @@ from tvmlite.te.arith import Analyzer
 from tvmlite.te.extensions import extension
 from tvmlite.te.loop import ir
 from tvmlite.te.loop.passes.simplify import simplify_once
-from tvmlite.te.lowering.bounds import Bounds, Formula, formula_of, infer, never_negative
+from tvmlite.te.lowering.bounds import Bounds, Formula, clamp_to_zero, formula_of, infer
 from tvmlite.te.lowering.building import Building, index_of
 from tvmlite.te.lowering.nest import attach
 from tvmlite.te.lowering.widen import Widening
@@ -49,7 +49,7 @@ def lower(
     given = frozenset(tensor.op for tensor in params.values())
     _check_whole(schedule, tensors)
     _check_complete(normal, given)
-    if any(stage.arranges_memory for stage in schedule.stages):
+    if any(stage.has_memory_primitives for stage in schedule.stages):
         extension("memory").check(schedule, normal, given)
     if any(stage.op.kind == "extern" for stage in normal.stages):
         extension("extern").check_layouts(normal.stages)
@@ -60,7 +60,7 @@ def lower(
         for stage in normal.stages
         if isinstance(stage.op, t.ComputeOp)
     }
-    building, body = _built(normal, _Given(params, given, formulas, widening))
+    building, body = _build(normal, _Given(params, given, formulas, widening))
     if _has_scans(normal):
         body = ir.sequence(*extension("scan").room_for_scans(normal, widening), body)
 
@@ -83,7 +83,7 @@ class _Given:
     widening: Widening
 
 
-def _built(
+def _build(
     normal: Schedule, given: _Given, loop: IterVar | None = None, around: Building | None = None
 ) -> tuple[Building, ir.Stmt]:
     """Build the loop nests of ``normal``; if only ``loop`` is needed, ``around`` gives what is outside it."""
@@ -106,7 +106,7 @@ def _built(
     building = Building(bounds, given.formulas, buffers, whole, attached, normal.current, layouts, shared, {})
 
     def smaller(variant: Schedule, outer: IterVar) -> ir.Stmt:
-        return _built(variant, given, outer, building)[0].loops[outer]
+        return _build(variant, given, outer, building)[0].loops[outer]
 
     if any(isinstance(r, Split) and r.tail == SHRINK for stage in normal.stages for r in stage.relations):
         building.after.update(extension("shrink").smaller_tiles(normal, bounds.ranges, loops, smaller))
@@ -211,7 +211,7 @@ def _buffers(normal: Schedule, params: dict[Tensor, Tensor], bounds: Bounds) -> 
         for tensor in stage.op.outputs:
             if tensor not in made:
                 shape = [widen(n) for n in tensor.shape] if region is None else [x.extent for x in region]
-                add(tensor, map(never_negative, shape), "local", _alignment(stage))
+                add(tensor, map(clamp_to_zero, shape), "local", _alignment(stage))
     return made
 
 

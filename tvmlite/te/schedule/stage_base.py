@@ -189,7 +189,7 @@ class StageBase(_Shown):
         self.schedule = None
 
     @classmethod
-    def showing(cls, state: StageState, schedule: Schedule) -> Any:
+    def handle_of(cls, state: StageState, schedule: Schedule) -> Any:
         """Create the handle of a stage of ``schedule``."""
         made = cls.__new__(cls)
         made.state, made.schedule = state, schedule
@@ -238,7 +238,7 @@ class StageBase(_Shown):
         return None
 
     @property
-    def arranges_memory(self) -> bool:
+    def has_memory_primitives(self) -> bool:
         """Whether a primitive of ``stage_memory`` that lowering has to check was called."""
         asked = (self.alignments, self.multiples, self.layout, self.double_buffered)
         return any(asked) or self.predicate is not None
@@ -248,7 +248,7 @@ class StageBase(_Shown):
         every = reached([self.op], lambda one: [tensor.op for tensor in one.inputs])
         return any(one is op for one in every if one is not self.op)
 
-    def present(self, tensor: Any) -> Any:
+    def current_tensor(self, tensor: Any) -> Any:
         """The tensor that replaces ``tensor`` in the schedule now; ``tensor`` itself if it has no stage."""
         schedule = self.schedule
         known = schedule is not None and isinstance(tensor, Tensor) and tensor.op in schedule.state.origins

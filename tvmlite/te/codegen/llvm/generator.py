@@ -161,7 +161,7 @@ class Body:
         else:
             w.branch(w.emit(f"icmp slt i64 {first}, {end}"), head, after)
         w.enter(head)
-        phi = w.hold()
+        phi = w.mark()
         counter = f"%i.{head}"
         with self.values.loop(var, counter):
             self.statement(body)
@@ -170,7 +170,7 @@ class Body:
             w.do(f"{counter} = phi i64 [ {first}, %{before} ], [ {following}, %{w.block} ]")
         enough = not w.module.explicit and has_enough_stores(var, body, w.module.target)
         again = w.emit(f"icmp ne i64 {following}, {end}")
-        w.branch(again, head, after, w.module.written_out() if enough else "")
+        w.branch(again, head, after, w.module.no_unroll_metadata() if enough else "")
         w.enter(after)
 
     def require(self, holds: str, code: str) -> None:

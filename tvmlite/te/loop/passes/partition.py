@@ -269,7 +269,7 @@ class _Partition(AnalyzingWalker):
                 continue
             if (is_whole_body and not mentions(part, inner)) or not self.analyzer.is_index(part.a):
                 continue
-            least = self.analyzer.least(part.b - part.a, inner)
+            least = self.analyzer.lower_bound(part.b - part.a, inner)
             if least is None or self.analyzer.prove(least > 0):
                 continue
             parts = self.analyzer.linear(least, var)

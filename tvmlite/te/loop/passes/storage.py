@@ -83,7 +83,7 @@ class _Storage(BufferRenamer):
             total = total * extent
         total = self.analyzer.simplify(total)
         if mentions(total, self.loops):
-            least = self.analyzer.least(self.analyzer.simplify(0 - total), self.loops)
+            least = self.analyzer.lower_bound(self.analyzer.simplify(0 - total), self.loops)
             if least is None:
                 raise ScheduleError(
                     f"function {self.function.name!r}: the size of buffer {buffer.name!r}, {total} bytes, "

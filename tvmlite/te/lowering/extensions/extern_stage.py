@@ -59,7 +59,7 @@ def check_layouts(stages: Iterable[Stage]) -> None:
     for stage in of.values():
         if not isinstance(stage.op, ExternOp):
             continue
-        for tensor in _taken_as_memory(stage.op):
+        for tensor in _directly_accessed(stage.op):
             producer = of.get(tensor.op)
             if producer is None:
                 continue
@@ -81,7 +81,7 @@ def _tensors(op: ExternOp) -> dict[ir.Buffer, Tensor]:
     return found | dict(zip(op.input_buffers, op.input_tensors, strict=True))
 
 
-def _taken_as_memory(op: ExternOp) -> list[Tensor]:
+def _directly_accessed(op: ExternOp) -> list[Tensor]:
     """The tensors whose address ``op`` takes, or that it accesses other than by one index for each axis."""
     twins = _tensors(op)
     found: dict[Tensor, None] = {}

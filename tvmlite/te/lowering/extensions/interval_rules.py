@@ -6,7 +6,7 @@ from tvmlite.core.node import postorder
 from tvmlite.te import expr as e
 from tvmlite.te.arith import Analyzer
 from tvmlite.te.lowering.bounds import Bounds
-from tvmlite.te.lowering.intervals import at_least, greater, simplify
+from tvmlite.te.lowering.intervals import at_least, maximum, simplify
 from tvmlite.te.schedule.relations import Interval, Number, ceil_div, is_multiple, plain, same
 
 
@@ -109,4 +109,4 @@ def _remainder(a: Interval, divisor: Number, analyzer: Analyzer) -> Interval:
 
 
 def _wider(a: Number, b: Number) -> Number:
-    return b if e.is_const(a, 0) else a if e.is_const(b, 0) else greater(a, b)
+    return b if e.is_const(a, 0) else a if e.is_const(b, 0) else maximum(a, b)
