@@ -41,7 +41,7 @@ def load_each(path: str | os.PathLike[str]) -> list[Library]:
     file = _existing(path)
     if file.suffix == ".tar":
         with link.temporary_folder("tvmlite-load-") as folder:
-            return _loaded(archives.linked(file, folder), file)
+            return _loaded(archives.link_archive(file, folder), file)
     return _loaded(file, file)
 
 

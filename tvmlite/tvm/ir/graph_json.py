@@ -117,7 +117,7 @@ def _schedule(start: Any, state: Any) -> Schedule:
     """A schedule that is in ``state``; the primitives that led there are not kept."""
     made = Schedule.__new__(Schedule)
     made._begin(start, Trace(), {})
-    made._show(state)
+    made._set_state(state)
     return made
 
 

@@ -91,7 +91,7 @@ class FunctionWriter(Scope):
             case ir.Choice():
                 self._choice(stmt)
             case ir.Assert(condition, message):
-                (text,) = self._written(e.Not(condition))
+                (text,) = self._texts(e.Not(condition))
                 code = self.function.messages.index(message) + 1
                 self._emit(f"if ({text}) {{", f"    return {code};", "}")
             case ir.Evaluate(value):
@@ -134,7 +134,7 @@ class FunctionWriter(Scope):
             self.module.used.update(aligned.split())
             self._emit(f"{kind} {aligned}{name}[{max(count, 1)}];")
             return
-        (offset,) = self._written(stmt.offset)
+        (offset,) = self._texts(stmt.offset)
         if stmt.buffer.scope == "constant" and self.module.standalone is not None:
             self._standalone_constant(stmt, name, offset)
         elif stmt.buffer.scope == "constant":
@@ -303,14 +303,14 @@ class FunctionWriter(Scope):
     def _while(self, condition: e.Expr, body: ir.Stmt) -> None:
         self._emit("for (;;) {")
         self.depth += 1
-        (text,) = self._written(e.Not(condition))
+        (text,) = self._texts(e.Not(condition))
         self._emit(f"if ({text}) {{", "    break;", "}")
         self._nested(body)
         self.depth -= 1
         self._emit("}")
 
     def _if(self, stmt: ir.If) -> None:
-        (text,) = self._written(stmt.condition)
+        (text,) = self._texts(stmt.condition)
         self._emit(f"if ({text}) {{")
         self._indented(stmt.then)
         if stmt.otherwise is not None:
@@ -355,7 +355,7 @@ class FunctionWriter(Scope):
         if self.module.standalone is None:
             self.module.used.add(shared_out)
 
-        (extent,) = self._written(loop.extent)
+        (extent,) = self._texts(loop.extent)
         if captured:
             self._emit(f"struct {name} closure;")
         self._emit(*(f"closure.{self._name(key)} = {self.names[key]};" for key in captured))
@@ -408,7 +408,7 @@ class FunctionWriter(Scope):
         own = self.module.standalone
         if own is not None and call.profile_slot < len(own.calls):
             self._emit(own.calls[call.profile_slot])
-        args = [self.buffer(b) for b in call.buffers] + self._written(*given)
+        args = [self.buffer(b) for b in call.buffers] + self._texts(*given)
         if call.workspace is not None:
             args[-1] = f"(unsigned char *){self._name('workspace')} + ({args[-1]})"
             args += [] if own is not None else [self.variable(ir.THREADS)]

@@ -105,7 +105,7 @@ class Scope:
     def _emit(self, *lines: str) -> None:
         self.lines += [line if line.startswith("#") else "    " * self.depth + line for line in lines]
 
-    def _written(self, *exprs: e.Expr) -> list[str]:
+    def _texts(self, *exprs: e.Expr) -> list[str]:
         """Emit the declarations that ``exprs`` need, and return their texts, each to be used once."""
         writer = Writer(self)
         texts = [strip(writer.write(one)) for one in exprs]
