@@ -215,7 +215,7 @@ def _set_region(
             # None if nothing is read any more: inlining a stage may drop reads that were passed to it
             interval = reduce(lambda a, b: union(a, b, bounds.analyzer), intervals) if intervals else None
             part = bounds.ranges[axis] = clip(interval, axis, stage, bounds)
-            if axis in stage.multiples:
+            if axis in stage.bound_alignments:
                 bounds.ranges[axis] = extension("memory").rounded_to_groups(part, axis, stage, bounds)
 
 

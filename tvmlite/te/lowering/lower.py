@@ -109,7 +109,7 @@ def _build(
         return _build(variant, given, outer, building)[0].loops[outer]
 
     if any(isinstance(r, Split) and r.tail == SHRINK for stage in normal.stages for r in stage.relations):
-        building.after.update(extension("shrink").smaller_tiles(normal, bounds.ranges, loops, smaller))
+        building.after_loop.update(extension("shrink").smaller_tiles(normal, bounds.ranges, loops, smaller))
     roots = [s for s in normal.stages if s.attach_type != AT and not isinstance(s.op, t.PlaceholderOp)]
     return building, attach(building, roots, ir.Seq(()))
 

@@ -105,7 +105,7 @@ def _around(stage: Stage, leaf: IterVar, building: Building, guards: list[Guard]
         assert isinstance(body, ir.For), "double_buffered_stages refuses other loops"
         body = extension("staging").double_buffered_loop(ahead, body, building)
     building.loops[leaf] = body
-    return ir.sequence(body, *building.after.get(leaf, ()))
+    return ir.sequence(body, *building.after_loop.get(leaf, ()))
 
 
 def _partitioned(stage: Stage, leaf: IterVar, loop: ir.Stmt) -> ir.Stmt:

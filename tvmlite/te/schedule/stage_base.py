@@ -134,7 +134,7 @@ class StageState:
     tensorized: tuple[IterVar, TensorIntrin] | None = None
     prefetches: tuple[Prefetch, ...] = ()
     alignments: Mapping[IterVar, tuple[int, int]] = field(default_factory=_no_entries)
-    multiples: Mapping[IterVar, int] = field(default_factory=_no_entries)
+    bound_alignments: Mapping[IterVar, int] = field(default_factory=_no_entries)
     double_buffered: bool = False
     predicate: e.Expr | None = None
     layout: IndexMap | None = None
@@ -240,7 +240,7 @@ class StageBase(_Shown):
     @property
     def has_memory_primitives(self) -> bool:
         """Whether a primitive of ``stage_memory`` that lowering has to check was called."""
-        asked = (self.alignments, self.multiples, self.layout, self.double_buffered)
+        asked = (self.alignments, self.bound_alignments, self.layout, self.double_buffered)
         return any(asked) or self.predicate is not None
 
     def reads(self, op: t.Operation) -> bool:

@@ -133,7 +133,7 @@ class MemoryPrimitives(StageBase):
             raise ScheduleError(
                 f"align_bounds: {axis!r} does not consist of whole groups of {factor}", Span.of_caller()
             )
-        self.change(multiples=put(self.multiples, axis, factor))
+        self.change(bound_alignments=put(self.bound_alignments, axis, factor))
 
     @primitive
     def double_buffer(self) -> None:

@@ -38,7 +38,7 @@ class RegisterTile:
 
 
 @dataclass(frozen=True)
-class Shared:
+class ThreadDivision:
     """The division of tiles among ``threads``: tiles in ``outside`` iterations of outer loops (None:
     unknown), and along a tile's rows unless a thread computes all of these (``rows`` is False)."""
 
@@ -53,7 +53,7 @@ class Shared:
         return self.outside * -(-blocks // tile.blocks) * (-(-rows // tile.rows) if self.rows else 1)
 
 
-ONE_THREAD = Shared(1)
+ONE_THREAD = ThreadDivision(1)
 """A single thread computes all tiles."""
 
 
@@ -69,7 +69,7 @@ def register_tile(
     vectors: int,
     machine: Machine,
     even: bool = False,
-    shared: Shared = ONE_THREAD,
+    shared: ThreadDivision = ONE_THREAD,
 ) -> RegisterTile:
     """The fastest tile for ``rows`` by ``blocks`` (None: unknown), each block ``vectors`` vectors wide.
 
@@ -84,7 +84,7 @@ def register_tile(
 
 
 def near_even_tile(
-    rows: int | None, blocks: int | None, vectors: int, machine: Machine, shared: Shared = ONE_THREAD
+    rows: int | None, blocks: int | None, vectors: int, machine: Machine, shared: ThreadDivision = ONE_THREAD
 ) -> RegisterTile:
     """The fastest tile whose rows divide ``rows``, unless it takes more than ``MAX_SLOWDOWN_OF_EVEN`` times
     as long as the fastest of all: for a prime number of rows, only tiles of one row are even."""
@@ -96,7 +96,7 @@ def near_even_tile(
     return _fastest_balanced(rows, blocks, vectors, machine, False, shared)
 
 
-def _are_even(tile: RegisterTile, rows: int, blocks: int, shared: Shared) -> bool:
+def _are_even(tile: RegisterTile, rows: int, blocks: int, shared: ThreadDivision) -> bool:
     """Whether threads get about equal shares of the tiles that cover ``rows`` by ``blocks``."""
     iterations = shared.iterations(tile, rows, blocks)
     high = tile.rows if shared.rows else rows
@@ -106,7 +106,7 @@ def _are_even(tile: RegisterTile, rows: int, blocks: int, shared: Shared) -> boo
 
 @cache
 def _fastest_balanced(
-    rows: int, blocks: int, vectors: int, machine: Machine, even: bool, shared: Shared
+    rows: int, blocks: int, vectors: int, machine: Machine, even: bool, shared: ThreadDivision
 ) -> RegisterTile:
     """The tile with the least time of the busiest thread, among those with even shares if there are any."""
 
@@ -177,7 +177,7 @@ def tile_for(
     rows: int | None,
     blocks: int | None,
     even: bool = False,
-    shared: Shared = ONE_THREAD,
+    shared: ThreadDivision = ONE_THREAD,
 ) -> RegisterTile:
     """The tile for blocks of ``block`` elements of ``dtype`` on ``target``; see ``register_tile``."""
     vectors = max(1, block // target.lanes(dtype))

@@ -17,7 +17,7 @@ from tvmlite.te.templates.table import template
 from tvmlite.te.templates.tile import (
     MOST_ROWS,
     RegisterTile,
-    Shared,
+    ThreadDivision,
     candidates,
     near_even_tile,
     register_tile,
@@ -225,11 +225,11 @@ def _packed_tile(
     # With one axis of all pixels, there is one tail at the end of the image, not one per row.
     threads = threads_for(group.target, work_of(anchor))
     images, *lines = (extent_of(a) for a in (anchor.axis[0], *pixels[:-1]))
-    by_rows = Shared(threads, product([images, *lines]), not by_channels)
+    by_rows = ThreadDivision(threads, product([images, *lines]), not by_channels)
     if even:
         best = near_even_tile(width, count, vectors, machine, by_rows)
     else:
-        shared = Shared(threads, images) if pixelwise else by_rows
+        shared = ThreadDivision(threads, images) if pixelwise else by_rows
         best = register_tile(along, count, vectors, machine, False, shared)
     for divides in (even, True):
         if pixelwise and _spans_rows(best.rows, pixels):

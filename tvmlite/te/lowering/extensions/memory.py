@@ -47,7 +47,7 @@ def alignment(stage: Stage) -> Callable[[tuple[e.Expr, ...]], tuple[e.Expr, ...]
 def rounded_to_groups(part: Extent, axis: IterVar, stage: Stage, bounds: Bounds) -> Extent:
     """``part`` of ``axis``, extended to whole groups (``align_bounds``); the whole axis if the position of
     its start in a group is not known."""
-    count = stage.multiples[axis]
+    count = stage.bound_alignments[axis]
     before = simplify(bounds.analyzer, part.min % count)
     if not isinstance(before, int):
         return bounds.whole[axis]
@@ -61,7 +61,7 @@ def _check_memory(normal: Schedule, given: frozenset[Operation]) -> None:
     scanned = {tensor.op: whole for tensor, whole in same_memory(normal).items()}
     scans = {op: one.op for one in normal.stages if isinstance(one.op, ScanOp) for op in one.op.body()}
     for stage in normal.stages:
-        if stage.multiples and stage.op in scans:
+        if stage.bound_alignments and stage.op in scans:
             raise ScheduleError(
                 f"align_bounds: {stage.name} is a part of the scan {scans[stage.op].name}, "
                 "whose iterations must not compute further elements",
