@@ -107,6 +107,6 @@ def interpret(function: ir.Function, arguments: Sequence[Any]) -> int:
     """Run ``function`` on ``arguments`` as ``te.loop.interpret`` does, products of tiles by the model; how
     many of those there were."""
     run = _Run(function, {}, {}, 3)
-    with loops._room(), np.errstate(all="ignore"):
+    with loops._high_recursion_limit(), np.errstate(all="ignore"):
         run.start(arguments, {})
     return run.tiles.products

@@ -42,7 +42,7 @@ def test_so_do_those_in_place_of_a_schedule_that_does_not_fit(monkeypatch: pytes
     def refuse(*args: object) -> None:
         raise ScheduleError("unroll: too long")
 
-    monkeypatch.setattr(lower.schedules, "arranged", refuse)
+    monkeypatch.setattr(lower.schedules, "schedule_and_template", refuse)
 
     with pytest.warns(UserWarning, match="the default schedule does not fit its extents") as caught:
         assert schedules(target="c") == ["default plain loops"]

@@ -11,7 +11,7 @@ import pytest
 
 from tvmlite.core.errors import InputError, UnsupportedError
 from tvmlite.runtime import dlpack
-from tvmlite.runtime.tensor import Tensor, empty, side_by_side, tensor
+from tvmlite.runtime.tensor import Tensor, copy_to_one_block, empty, tensor
 
 KINDS = ("float16", "float32", "float64", "int8", "int64", "uint8", "uint16", "uint64", "bool")
 
@@ -30,7 +30,7 @@ def test_memory_is_aligned(shape: tuple[int, ...], alignment: int) -> None:
 def test_copies_are_adjacent_and_each_is_aligned() -> None:
     given = [np.arange(5, dtype=np.float32), np.ones((2, 3), np.int8), np.float64(7)[...]]
 
-    copies = side_by_side(given, 4096, 1 << 16)
+    copies = copy_to_one_block(given, 4096, 1 << 16)
 
     first, second, third = (one.__array_interface__["data"][0] for one in copies)
     assert (first % 4096, second - first, third - second) == (0, 64, 64)

@@ -19,7 +19,7 @@ COSTS = MACHINE.tile_costs
 def test_a_step_takes_the_time_of_its_most_used_resource() -> None:
     arithmetic = cycles(Nest(Step(24, scalars=6, vectors=4)), MACHINE)
     loads = cycles(Nest(Step(4, scalars=30)), MACHINE)
-    waits = cycles(Nest(Step(2, wait=9.0)), MACHINE)
+    waits = cycles(Nest(Step(2, latency=9.0)), MACHINE)
 
     assert arithmetic.arithmetic == 24 / COSTS.multiply_adds == arithmetic.total - arithmetic.overhead
     assert loads.loads == 30 / COSTS.loads == loads.total - loads.overhead
@@ -60,8 +60,8 @@ def test_data_are_reused_from_a_cache_only_where_they_fit() -> None:
     """A matrix of 1024 x 1024 bytes is read 8 times row by row: a row fits, the matrix does not."""
     touched = [1.0, 1024.0, 1024.0**2, 1024.0**2]
 
-    assert cost.moved(touched, [8, 1024, 1024], [1024, 1 << 21]) == [8 * 1024**2, 1024**2]
-    assert cost.moved(touched, [8, 1024, 1024], [16]) == [8 * 1024**2]
+    assert cost.cache_traffic(touched, [8, 1024, 1024], [1024, 1 << 21]) == [8 * 1024**2, 1024**2]
+    assert cost.cache_traffic(touched, [8, 1024, 1024], [16]) == [8 * 1024**2]
 
 
 def test_memory_costs_time_where_a_nest_exceeds_a_cache() -> None:
@@ -80,13 +80,13 @@ def test_cache_bandwidth_is_scaled_from_the_measured_first_level() -> None:
     beyond = cost.bytes_per_cycle(machine)
 
     assert beyond == (nearest / 2, nearest * cost.BANDWIDTHS[2], nearest / 10)
-    assert cost.sizes(machine) == (32 << 10, 1 << 20, 32 << 20)
+    assert cost.cache_sizes(machine) == (32 << 10, 1 << 20, 32 << 20)
 
 
 def test_a_cache_of_unknown_size_is_ignored() -> None:
     machine = replace(MACHINE, caches=(Cache(32 << 10), Cache(0, shared_by=0)))
 
-    assert len(cost.sizes(machine)) == len(cost.bytes_per_cycle(machine)) == 1
+    assert len(cost.cache_sizes(machine)) == len(cost.bytes_per_cycle(machine)) == 1
 
 
 def test_overlapped_costs_are_little_more_than_the_slowest() -> None:

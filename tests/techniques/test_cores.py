@@ -21,7 +21,7 @@ from tvmlite.relay.entry.kernels import kernel_tasks
 from tvmlite.relay.frontend import from_onnx
 from tvmlite.relay.ir.nodes import Module
 from tvmlite.runtime.pool import claiming
-from tvmlite.te.loop.chunks import WORTH_A_THREAD, ChunkPlan, chunk_plans
+from tvmlite.te.loop.chunks import MIN_WORK_PER_THREAD, ChunkPlan, chunk_plans
 from tvmlite.te.templates import anchors, templates
 from tvmlite.te.templates.share import MOST_UNEVEN
 
@@ -70,7 +70,7 @@ def test_the_busiest_thread_has_little_more_work_than_the_mean(name: str) -> Non
         found = plans(name, cores)
         uneven = [(s, plan) for s, plan in found if plan.busiest > MOST_UNEVEN]
         assert not [(cores, s, plan) for s, plan in uneven if not plan.reason]
-        large = sum(plan.work for _, plan in uneven if plan.work >= 2 * cores * WORTH_A_THREAD)
+        large = sum(plan.work for _, plan in uneven if plan.work >= 2 * cores * MIN_WORK_PER_THREAD)
         assert large <= WITH_REASONS * sum(plan.work for _, plan in found), (cores, uneven)
 
 

@@ -101,7 +101,7 @@ def test_a_template_that_does_not_fit_falls_back_to_plain_loops(monkeypatch: pyt
         raise ScheduleError("unroll: axis row of stage dense has n iterations")
 
     group = GRAPHS["a sum"]
-    monkeypatch.setattr(lower.schedules, "arranged", refuse)
+    monkeypatch.setattr(lower.schedules, "schedule_and_template", refuse)
     with pytest.warns(
         UserWarning, match=r"kernel k: the default schedule does not fit .*axis row of stage dense"
     ):

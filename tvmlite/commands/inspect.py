@@ -42,7 +42,7 @@ def _lines(path: Path, fields: Mapping[str, Any], signature: Signature) -> Itera
     weights = amount(signature.constants, "B")
     yield f"{path}: {amount(path.stat().st_size, 'B')}, of that {weights} weights"
     yield f"made by tvmlite {fields.get('version', '(not said)')}, calling convention {fields['abi']}"
-    rows = levels.rows_of(path, fields)
+    rows = levels.level_rows(path, fields)
     yield from _levels(rows) if rows[0]["name"] else _needs(rows[0])
     yield f"function: {signature.c_prototype()}"
     yield ""

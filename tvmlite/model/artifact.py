@@ -53,7 +53,7 @@ class CompiledKernelFunction(CompiledFunction):
         if not reason and not objects and (absent := process.absent_callees([legal])):
             reason = f"it calls {', '.join(absent)}, which this process does not have"
             instead = "load the library first, ctypes.CDLL(path, ctypes.RTLD_GLOBAL); or export and link"
-        loaded = process.Absent() if reason else process.load([legal], target, objects)
+        loaded = process.Unrunnable() if reason else process.load([legal], target, objects)
         made = CompiledKernelFunction(
             signature_of(legal),
             loaded.address(legal.name),

@@ -162,7 +162,7 @@ def export_function(function: Function, path: Path) -> None:
     """Write one compiled schedule; see ``CompiledKernelFunction.export``."""
     check_target(path, function.target)
     legal = process.with_shapes([function.legal])
-    for call in packed.called(legal):
+    for call in packed.packed_calls(legal):
         raise InputError(f"export: {function.name} calls the Python function {call.name!r}, which stays here")
     code = library_export.of_function(function, function.legal)
     if path.suffix == ".h":

@@ -63,7 +63,7 @@ def compile_kernels(
     def leave_in_cache(number: int) -> None:
         compile_kernel(tasks[number], target, cache)
 
-    with divided_among_processes(sorted(new), leave_in_cache, jit.alone()) as mine:
+    with divided_among_processes(sorted(new), leave_in_cache, jit.exclusive()) as mine:
         for number in mine:
             compile_one(number)
     for number in range(len(tasks)):

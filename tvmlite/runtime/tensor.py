@@ -145,7 +145,7 @@ def empty_array(shape: tuple[int, ...], dtype: np.dtype, alignment: int = WORKSP
     return np.ndarray(shape, dtype, memory.data, -address % alignment)
 
 
-def side_by_side(
+def copy_to_one_block(
     arrays: Sequence[np.ndarray], alignment: int = WORKSPACE_ALIGNMENT, least: int = 0
 ) -> list[np.ndarray]:
     """Copies of ``arrays``, each aligned, in one block of at least ``least`` bytes, aligned to ``alignment``.

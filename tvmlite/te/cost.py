@@ -60,10 +60,10 @@ class Step:
 
     All counts are of vectors: ``multiply_adds`` (each may also be two other operations), ``calls`` of
     expensive functions, and loads: broadcast ``scalars``, ``vectors``, and ``spills``, the additional
-    accesses for elements that are not adjacent in memory or do not fit in registers. ``wait`` is the latency
-    in cycles from a step to the next that adds to the same sums; None means one multiply-add to each sum,
-    whose vectors often come from the second cache. ``streams`` holds, for each tensor, the number of rows in
-    memory that vectors are loaded from; ``filled`` is the fraction of a vector's lanes that are used.
+    accesses for elements that are not adjacent in memory or do not fit in registers. ``latency`` is the
+    latency in cycles from a step to the next that adds to the same sums; None means one multiply-add to each
+    sum, whose vectors often come from the second cache. ``streams`` holds, for each tensor, the number of
+    rows in memory that vectors are loaded from; ``filled`` is the fraction of a vector's lanes that are used.
     """
 
     multiply_adds: float
@@ -71,7 +71,7 @@ class Step:
     vectors: float = 0.0
     spills: float = 0.0
     calls: float = 0.0
-    wait: float | None = None
+    latency: float | None = None
     streams: tuple[int, ...] = ()
     filled: float = 1.0
 
@@ -103,12 +103,12 @@ class Nest:
 
 @dataclass(frozen=True)
 class Estimate:
-    """Cycles of the busiest thread: in the core for ``arithmetic``, ``loads`` and the ``wait`` for sums, with
-    ``overhead`` that none of them hides; for ``memory`` traffic beyond each cache; and the ``total``."""
+    """Cycles of the busiest thread: in the core for ``arithmetic``, ``loads`` and the ``latency`` for sums,
+    with ``overhead`` that none of them hides; for ``memory`` traffic beyond each cache; and the ``total``."""
 
     arithmetic: float
     loads: float
-    wait: float
+    latency: float
     overhead: float
     memory: tuple[float, ...]
     total: float
@@ -119,19 +119,21 @@ def cycles(nest: Nest, machine: Machine, threads: int = 1) -> Estimate:
     costs, step = machine.tile_costs, nest.step
     arithmetic = (step.multiply_adds + CALL * step.calls) / costs.multiply_adds
     loads = (step.scalars + step.vectors + step.spills) / costs.loads
-    wait = max(costs.step, costs.far * step.vectors) if step.wait is None else step.wait
+    latency = max(costs.step, costs.far * step.vectors) if step.latency is None else step.latency
     overhead = costs.scalar * step.scalars + costs.vector * step.vectors
     overhead += FAR_STREAM * sum(max(0, rows - MOST_STREAMS) for rows in step.streams)
-    each = max(arithmetic, loads, wait) + overhead
+    each = max(arithmetic, loads, latency) + overhead
     each *= 1.0 + PART_VECTOR * (1.0 - step.filled)
     counts = [iterations(loop, machine, threads) for loop in nest.loops]
     count = math.prod(counts)
     memory: tuple[float, ...] = ()
     if nest.touched:
-        beyond = zip(moved(nest.touched, counts, sizes(machine)), bytes_per_cycle(machine), strict=True)
+        beyond = zip(
+            cache_traffic(nest.touched, counts, cache_sizes(machine)), bytes_per_cycle(machine), strict=True
+        )
         memory = tuple(amount / bandwidth for amount, bandwidth in beyond)
     total = overlapped([each * count, *memory]) + COPIED * nest.copied
-    parts = (arithmetic * count, loads * count, wait * count, overhead * count)
+    parts = (arithmetic * count, loads * count, latency * count, overhead * count)
     return Estimate(*parts, memory, total)
 
 
@@ -143,7 +145,7 @@ def iterations(loop: Loop, machine: Machine, threads: int = 1) -> float:
     return whole + ((1 if loop.padded else machine.tile_costs.tail) if rest else 0)
 
 
-def moved(touched: Sequence[float], counts: Sequence[float], caches: Sequence[float]) -> list[float]:
+def cache_traffic(touched: Sequence[float], counts: Sequence[float], caches: Sequence[float]) -> list[float]:
     """The bytes that come from beyond a cache of each size. The data of the most inner loops that fit into
     the cache are loaded once each time that these loops run as a whole."""
     found = []
@@ -165,15 +167,15 @@ def overlapped(parts: Sequence[Any]) -> Any:
 
 
 @cache
-def sizes(machine: Machine) -> tuple[int, ...]:
+def cache_sizes(machine: Machine) -> tuple[int, ...]:
     """The bytes of each cache of ``machine`` whose size is known, innermost first."""
     return tuple(one.size for one in machine.caches if one.size)
 
 
 @cache
 def bytes_per_cycle(machine: Machine) -> tuple[float, ...]:
-    """The bytes a cycle from beyond each of ``sizes``: the bandwidth of the next cache, or of memory, scaled
-    relative to the first cache, whose bandwidth follows from the load ports."""
+    """The bytes a cycle from beyond each of ``cache_sizes``: the bandwidth of the next cache, or of memory,
+    scaled relative to the first cache, whose bandwidth follows from the load ports."""
     known = [one.bandwidth for one in machine.caches] + [machine.memory_bandwidth]
     first, nearest = known[0], machine.tile_costs.loads * machine.vector_bits / 8
     usual = [*BANDWIDTHS[: len(machine.caches)], BANDWIDTHS[-1]]

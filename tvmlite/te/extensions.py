@@ -31,7 +31,7 @@ MODULES = {
             "vector_memory",
         )
     },
-    "alongside": "tvmlite.te.lowering.extensions.alongside",
+    "compute_with": "tvmlite.te.lowering.extensions.compute_with",
     "compound_intervals": "tvmlite.te.arith.compound_intervals",
     "conditions": "tvmlite.te.arith.conditions",
     "dependent_extents": "tvmlite.te.lowering.extensions.dependent_extents",

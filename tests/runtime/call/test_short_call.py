@@ -154,8 +154,8 @@ def rows(count: int) -> np.ndarray:
 
 def test_the_fast_path_is_taken_for_shapes_of_the_previous_call(doubled: CompiledFunction) -> None:
     doubled(rows(3), rows(3))
-    assert doubled.short_way is not None
-    quick = doubled.short_way.by_position()
+    assert doubled.fast_path is not None
+    quick = doubled.fast_path.by_position()
 
     assert quick((rows(5), rows(5))) is None
     assert quick((rows(3), rows(5))) is None

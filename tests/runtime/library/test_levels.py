@@ -26,7 +26,7 @@ def row(name: str, *features: str) -> dict[str, Any]:
 
 
 def test_a_library_without_levels_uses_its_own_name_as_symbol() -> None:
-    fields, symbol = levels.chosen(PATH, PLAIN)
+    fields, symbol = levels.select_level(PATH, PLAIN)
     assert (symbol, fields[levels.CPU_LEVEL]) == ("net", "")
 
 
@@ -34,18 +34,19 @@ def test_the_last_level_supported_by_the_processor_is_chosen(monkeypatch: pytest
     monkeypatch.delenv("TVMLITE_CPU_LEVEL", raising=False)
     has_only(monkeypatch, "a", "b")
     fields = PLAIN | {"levels": [row("low"), row("middle", "a", "b"), row("high", "a", "b", "c")]}
-    assert levels.chosen(PATH, fields)[1] == "net_on_middle"
+    assert levels.select_level(PATH, fields)[1] == "net_on_middle"
     monkeypatch.setenv("TVMLITE_CPU_LEVEL", "low")
-    assert levels.chosen(PATH, fields)[0][levels.CPU_LEVEL] == "low"
+    assert levels.select_level(PATH, fields)[0][levels.CPU_LEVEL] == "low"
     monkeypatch.setenv("TVMLITE_CPU_LEVEL", "high")
     with pytest.raises(LibraryError, match="TVMLITE_CPU_LEVEL is 'high', for which this processor lacks c"):
-        levels.chosen(PATH, fields)
+        levels.select_level(PATH, fields)
 
 
 def test_a_library_with_one_level_ignores_the_environment_variable(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TVMLITE_CPU_LEVEL", "low")
     assert (
-        levels.chosen(PATH, PLAIN | {"levels": [{"name": "", "symbol": "net_compiled"}]})[1] == "net_compiled"
+        levels.select_level(PATH, PLAIN | {"levels": [{"name": "", "symbol": "net_compiled"}]})[1]
+        == "net_compiled"
     )
 
 
@@ -56,9 +57,9 @@ def test_the_error_names_the_missing_features_if_no_level_fits(monkeypatch: pyte
     with pytest.raises(
         LibraryError, match=r"net\.so was compiled for middle, high; even .* processor lacks a\n"
     ):
-        levels.chosen(PATH, fields)
+        levels.select_level(PATH, fields)
     with pytest.raises(LibraryError, match=r"was compiled for 'llvm -mcpu=x'; this .* processor lacks z\n"):
-        levels.chosen(PATH, PLAIN | {"features": ["z"]})
+        levels.select_level(PATH, PLAIN | {"features": ["z"]})
 
 
 @pytest.mark.parametrize(
@@ -67,4 +68,4 @@ def test_the_error_names_the_missing_features_if_no_level_fits(monkeypatch: pyte
 )
 def test_damaged_levels_are_refused(rows: object) -> None:
     with pytest.raises(LibraryError, match=r"the metadata of net\.so cannot be read: its levels are"):
-        levels.chosen(PATH, PLAIN | {"levels": rows})
+        levels.select_level(PATH, PLAIN | {"levels": rows})

@@ -106,7 +106,7 @@ def test_a_library_without_the_placeholder_section_is_refused(code: bytes, tmp_p
 @pytest.mark.parametrize("triple", ["aarch64-unknown-linux-gnu", "x86_64-linux-gnu"])
 def test_llvm_reads_the_placeholder_object_for_other_machines(triple: str) -> None:
     llvm = pytest.importorskip("llvmlite.binding")
-    made = llvm.ObjectFileRef.from_data(segment.stand_in("data", triple))
+    made = llvm.ObjectFileRef.from_data(segment.placeholder("data", triple))
     sizes = {section.name(): section.size() for section in made.sections()}
     assert sizes[b".tvmlite.data"] == 64
     assert sizes[b".note.tvmlite"] == 20
@@ -114,4 +114,4 @@ def test_llvm_reads_the_placeholder_object_for_other_machines(triple: str) -> No
 
 def test_a_target_without_elf_is_named() -> None:
     with pytest.raises(UnsupportedError, match="arm64-apple-darwin"):
-        segment.stand_in("data", "arm64-apple-darwin")
+        segment.placeholder("data", "arm64-apple-darwin")

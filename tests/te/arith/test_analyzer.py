@@ -84,9 +84,9 @@ def test_linear_coefficients_and_least_values_of_expressions() -> None:
     assert (factor, str(rest)) == (3, "v * 3")
     assert found.linear(I0 // 4, I0) is None
     assert found.linear(I0 * V, I0) is None
-    assert str(found.least(V - I0 * 2, [I0])) == "v - 30"
-    assert found.least(V - N * I1, [I1]) is None
-    assert found.least(V - I0, [V]) is not None
+    assert str(found.lower_bound(V - I0 * 2, [I0])) == "v - 30"
+    assert found.lower_bound(V - N * I1, [I1]) is None
+    assert found.lower_bound(V - I0, [V]) is not None
 
 
 def test_a_widening_cast_has_the_bounds_of_its_operand() -> None:

@@ -38,6 +38,6 @@ def test_every_result_is_in_the_computed_interval(rule: object, number: object) 
 def test_scaling_and_intersecting_intervals() -> None:
     assert iv.scale(Interval(1, None), -2) == Interval(None, -2)
     assert iv.scale(Interval(None, None), 0) == Interval(0, 0)
-    assert iv.meet(Interval(1, 6), Interval(None, 3)) == Interval(1, 3)
+    assert iv.intersect(Interval(1, 6), Interval(None, 3)) == Interval(1, 3)
     assert Interval(3, 3).is_single
     assert not Interval(None, None).is_single

@@ -97,11 +97,11 @@ def test_every_intrinsic_of_the_table_has_an_implementation() -> None:
     assert set(TABLE) - special == set(scalars.INTRINSICS)
     for name, row in TABLE.items():
         if name not in special:
-            dtype = "int32" if row.takes == "int" else "float32"
+            dtype = "int32" if row.argument_kind == "int" else "float32"
             args = [np.array([0, 1], "bool" if name == "likely" else dtype)] * row.arity
             with np.errstate(all="ignore"):
                 result = scalars.INTRINSICS[name](*args)
-            assert result.dtype == (row.gives or args[0].dtype), name
+            assert result.dtype == (row.result_dtype or args[0].dtype), name
 
 
 def test_float16_and_bfloat16_are_rounded_after_each_step() -> None:

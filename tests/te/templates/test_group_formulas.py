@@ -29,7 +29,7 @@ def test_schedules_of_one_computation_share_answers_until_a_stage_is_inlined() -
             asked.append("")
             return group.formula(result).inputs
 
-        return group.once("what is read", work)
+        return group.cached("what is read", work)
 
     first, second = _group(result), _group(result)
     assert answer(first) == answer(second) == (twice,)
@@ -44,8 +44,8 @@ def test_schedules_of_one_computation_share_answers_until_a_stage_is_inlined() -
 def test_other_computations_share_no_answers_and_the_oldest_are_forgotten() -> None:
     made = [_computation() for _ in range(FORMULAS + 1)]
     groups = [_group(result) for _, result in made]
-    seen = [group.once("?", lambda n=n: n) for n, group in enumerate(groups)]
+    seen = [group.cached("?", lambda n=n: n) for n, group in enumerate(groups)]
     assert seen == list(range(FORMULAS + 1))
 
-    assert groups[-1].once("?", lambda: -1) == FORMULAS
-    assert groups[0].once("?", lambda: -1) == -1
+    assert groups[-1].cached("?", lambda: -1) == FORMULAS
+    assert groups[0].cached("?", lambda: -1) == -1

@@ -93,7 +93,7 @@ def reference(task: Task) -> Candidate:
 
 
 def _candidate(lowered: loop.Function, target: Target) -> Candidate:
-    if packed.called([lowered]):
+    if packed.packed_calls([lowered]):
         raise UnsupportedError("a function that calls into this process cannot be measured in another")
     legal = legalize(lowered, target)
     signature = signature_of(legal)

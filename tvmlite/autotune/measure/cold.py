@@ -9,7 +9,7 @@ import numpy as np
 
 from tvmlite.core.abi.symbols import align
 from tvmlite.machine.machine import BEYOND_CACHES
-from tvmlite.runtime.tensor import side_by_side
+from tvmlite.runtime.tensor import copy_to_one_block
 
 LEAST_COLD = 64 << 10
 """The least bytes of an array that is worth a copy: smaller ones are loaded into cache at once."""
@@ -39,7 +39,7 @@ def as_in_a_model(arrays: Sequence[np.ndarray]) -> list[np.ndarray]:
     Separate arrays would be allocated in small pages, of which caches hold parts by chance. This slows down
     some schedules by a tenth and others not at all.
     """
-    return side_by_side(arrays, PAGE, LARGE)
+    return copy_to_one_block(arrays, PAGE, LARGE)
 
 
 def further_arguments(
@@ -68,5 +68,5 @@ def _copies(arrays: Sequence[np.ndarray], places: Collection[int], total: int) -
     large = [place for place in sorted(places) if arrays[place].nbytes >= LEAST_COLD]
     size = sum(align(arrays[place].nbytes) for place in large)
     count = max(-(-min(total, BEYOND_CACHES) // size), 1) if size else 1
-    copies = iter(side_by_side([arrays[place] for place in large] * (count - 1)))
+    copies = iter(copy_to_one_block([arrays[place] for place in large] * (count - 1)))
     return [{}, *({place: next(copies) for place in large} for _ in range(count - 1))]

@@ -195,7 +195,7 @@ def _describe(stored: _Stored, reader: _Reader) -> _Description:
     operations, calls = _arithmetic(store.value)
     work = trips * (operations + 8 * calls + 1)
     touched, steps = _touched(store, read, loops, reader)
-    moved = np.array(cost.moved(touched.tolist(), extents[::-1].tolist(), SIZES))
+    moved = np.array(cost.cache_traffic(touched.tolist(), extents[::-1].tolist(), SIZES))
     tile = _Tile(store, read, steps, loops, reader)
     cycles = tile.cycles(operations, calls) * trips / tile.iterations
     row = [
@@ -338,10 +338,10 @@ class _Tile:
             vectors=self.contiguous,
             spills=2 * self.scattered + spilled,
             calls=vectors * calls,
-            wait=self.wait,
+            latency=self.wait,
         )
         estimate = cost.cycles(cost.Nest(step), self.machine)
-        return max(estimate.arithmetic, estimate.loads, estimate.wait, 1.0)
+        return max(estimate.arithmetic, estimate.loads, estimate.latency, 1.0)
 
     def _fits(self) -> bool:
         """Whether all accumulators stay in registers, as counted by ``te.templates.tile.held``. If registers

@@ -61,7 +61,7 @@ def estimate(target: Target) -> Prior:
     machine = target.machine
     beyond = [
         (NAMES.index(f"moved {max(one for one in SIZES if one <= size)}"), bandwidth)
-        for size, bandwidth in zip(cost.sizes(machine), cost.bytes_per_cycle(machine), strict=True)
+        for size, bandwidth in zip(cost.cache_sizes(machine), cost.bytes_per_cycle(machine), strict=True)
     ]
 
     def prior(rows: np.ndarray) -> np.ndarray:

@@ -29,7 +29,8 @@ from tvmlite.te.tensor.tensor import PlaceholderOp, Tensor
 
 
 class LoweredGroup(NamedTuple):
-    """The kernel of a group, and the name of the template that scheduled it (``te.templates.arranged``)."""
+    """The kernel of a group, and the name of the template that scheduled it
+    (``te.templates.schedule_and_template``)."""
 
     function: loop.Function
     template: str
@@ -53,7 +54,7 @@ def lowered_group(group: Function, target: Target, name: str, config: Config | N
     inputs, outputs = group_tensors(group)
     args = [*inputs, *outputs, *dimensions(group)]
     try:
-        schedule, template = schedules.arranged(anchor(group).schedule, outputs, target, config)
+        schedule, template = schedules.schedule_and_template(anchor(group).schedule, outputs, target, config)
         function = lower_schedule(schedule, args, name)
     except ScheduleError as error:
         if config is not None:

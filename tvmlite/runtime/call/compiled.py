@@ -74,51 +74,53 @@ class CompiledFunction(InProcess):
         self._kinds = {p.kind: i for i, p in enumerate(signature.passed)}
         self._found = [ArrayParameter(p) for p in signature.of_kind("found")]
         self._too_small = signature.messages.index(TOO_SMALL) + 1 if TOO_SMALL in signature.messages else -1
-        self._reports_needs = "dynamic_outputs" in self._kinds
+        self._reports_workspace = "dynamic_outputs" in self._kinds
         self._workspace_place = self._kinds.get("workspace")
         self._threads_place = self._kinds.get("threads")
         scalars = any(slot.array is None for slot in self._input_slots)
         number_of = {p.name: k for k, p in enumerate(signature.arrays)}
-        self._shared = {
+        self._updated_in_place = {
             number: number_of[p.in_place] for number, p in enumerate(signature.arrays) if p.in_place
         }
         """The numbers of outputs in place, mapped to those of the inputs whose memory they share."""
-        self._written = {
+        self._updated_inputs = {
             number: ArrayParameter(replace(signature.arrays[number], kind="output"))
-            for number in self._shared.values()
+            for number in self._updated_in_place.values()
         }
-        self._may_be_short = not (scalars or self._reports_needs or self._found or self._shared)
+        self._has_fast_path = not (
+            scalars or self._reports_workspace or self._found or self._updated_in_place
+        )
         static = signature.is_static and "size" not in self._kinds
         self._static_key = (0,) * len(self._size_places) if static else None
         self._static_plan: Plan | None = None
         self._scratch = ScratchPool() if {"workspace", "threads"} & self._kinds.keys() else None
-        self.short_way: ShortCall | None = None
+        self.fast_path: ShortCall | None = None
         """Generates fast paths of calls; None before the first call, and for functions without one."""
-        self._quick: Callable[[Sequence[Any]], Any] | None = None
+        self._call_fast: Callable[[Sequence[Any]], Any] | None = None
 
     def name_inputs(self, names: Sequence[str]) -> None:
         """Set the inputs' names for error messages, as the signature has C names, not the model's own."""
         for slot, name in zip(self._input_slots, names, strict=True):
             if slot.array is not None:
                 slot.array.name = name
-                self._written.get(slot.number, slot.array).name = name
+                self._updated_inputs.get(slot.number, slot.array).name = name
 
     def __call__(self, *args: Any, **named: Any) -> Any:
         """Run the function; returns None if outputs are passed, else the allocated outputs. See the class."""
-        if self._quick is not None and not named:
-            made = self._quick(args)
+        if self._call_fast is not None and not named:
+            made = self._call_fast(args)
             if made is not None:
                 return made
         row, outputs = self._bind(args, named)
         outputs = self._call(row, outputs)
-        if outputs and self._may_be_short and (self._quick is None or self._static_key is None):
+        if outputs and self._has_fast_path and (self._call_fast is None or self._static_key is None):
             self._remember(row)
         return outputs[0] if len(outputs) == 1 else outputs or None
 
     def _remember(self, row: Sequence[Any]) -> None:
         """Enable the fast path for the shapes of a successful call with the C arguments ``row``."""
-        if self.short_way is None:
-            self.short_way = ShortCall(
+        if self.fast_path is None:
+            self.fast_path = ShortCall(
                 self.name,
                 self._function,
                 self._row,
@@ -137,9 +139,9 @@ class CompiledFunction(InProcess):
         inputs, outputs = (
             [plan.shapes[slot.number] for slot in slots] for slots in (self._input_slots, self._output_slots)
         )
-        self.short_way.remember(inputs, outputs, sizes, plan.workspace, threads)
-        if self._quick is None:
-            self._quick = self.short_way.by_position()
+        self.fast_path.remember(inputs, outputs, sizes, plan.workspace, threads)
+        if self._call_fast is None:
+            self._call_fast = self.fast_path.by_position()
 
     def time(
         self,
@@ -169,7 +171,7 @@ class CompiledFunction(InProcess):
         try:
             for row, _outputs in bound:
                 taken.append(self._take_scratch(row))
-            if warm or self._reports_needs:
+            if warm or self._reports_workspace:
                 self._run(bound[0][0], taken[0])
             function, rows = self._function, itertools.cycle([row for row, _outputs in bound])
             return measure(lambda: function(*next(rows)), number, repeat, budget, clock, until, warm)
@@ -203,7 +205,7 @@ class CompiledFunction(InProcess):
 
     def _run(self, row: list[Any], scratch: Scratch | None) -> None:
         """Run the code, again with a larger workspace if the data need it."""
-        if not self._reports_needs:
+        if not self._reports_workspace:
             code = self._function(*row)
             if code:
                 check_code(self.signature, code, self._sizes_of(row))
@@ -258,7 +260,7 @@ class CompiledFunction(InProcess):
         row: list[Any] = self._row.copy()
         sizes: dict[str, int] = {}
         given = self._check(row, slots, args, sizes)
-        if self._shared or (
+        if self._updated_in_place or (
             complete and (len(set(map(id, given))) != len(given) or any(a.base is not None for a in given))
         ):
             # arrays that own their memory overlap only if they are the same object
@@ -271,9 +273,9 @@ class CompiledFunction(InProcess):
     def _refuse_overlap(self, slots: tuple[Slot, ...], given: list[np.ndarray]) -> None:
         """Raise InputError if a written array, including inputs updated in place, overlaps another."""
         arrays: list[tuple[Any, np.ndarray]] = [
-            (self._written.get(slot.number, slot.array), array)
+            (self._updated_inputs.get(slot.number, slot.array), array)
             for slot, array in zip(_with_array(slots), given, strict=True)
-            if slot.number not in self._shared
+            if slot.number not in self._updated_in_place
         ]
         arguments.refuse_overlap(self.name, arrays)
 
@@ -298,11 +300,11 @@ class CompiledFunction(InProcess):
                 value = arguments.accept(self.name, expected, value)
                 row[slot.place] = _from_buffer(_CHARS, value, expected.is_output)
             given.append(value)
-        for output, source in self._shared.items():
-            self._check_shared(slots, args, given, source, output)
+        for output, source in self._updated_in_place.items():
+            self._check_updated_in_place(slots, args, given, source, output)
         return given
 
-    def _check_shared(
+    def _check_updated_in_place(
         self,
         slots: tuple[Slot, ...],
         args: tuple[Any, ...],
@@ -365,11 +367,13 @@ class CompiledFunction(InProcess):
     ) -> tuple[np.ndarray, ...]:
         outputs = []
         numbers = (
-            [slot.number for slot in self._input_slots if slot.array is not None] if self._shared else []
+            [slot.number for slot in self._input_slots if slot.array is not None]
+            if self._updated_in_place
+            else []
         )
         for slot in self._output_slots:
-            if slot.array is not None and slot.number in self._shared:
-                made = given[numbers.index(self._shared[slot.number])]
+            if slot.array is not None and slot.number in self._updated_in_place:
+                made = given[numbers.index(self._updated_in_place[slot.number])]
                 row[slot.place] = _from_buffer(_CHARS, made, True)
                 outputs.append(made)
             elif slot.array is not None:

@@ -62,7 +62,7 @@ class Planner:
 
     def _make(self, sizes: tuple[int, ...], threads: int) -> Plan:
         name = self.signature.name
-        shapes, workspace = self._ask(sizes, threads)
+        shapes, workspace = self._shapes_and_workspace(sizes, threads)
         for array, shape in zip(self.arrays, shapes, strict=True):
             if any(extent < 0 for extent in shape):
                 raise InputError(f"{name}: the shape of {array.name!r} would be {_shape_text(shape)}")
@@ -76,7 +76,9 @@ class Planner:
         arguments.check_memory(name, [*wanted, ("workspace", workspace)])
         return Plan(shapes, workspace)
 
-    def _ask(self, sizes: tuple[int, ...], threads: int) -> tuple[tuple[tuple[int, ...], ...], int]:
+    def _shapes_and_workspace(
+        self, sizes: tuple[int, ...], threads: int
+    ) -> tuple[tuple[tuple[int, ...], ...], int]:
         if self._shapes is None:
             named = dict(zip((p.name for p in self.signature.shape_sizes), sizes, strict=True))
             known = tuple(

@@ -60,7 +60,7 @@ class ShortCall:
         self._name, self._inputs, self._outputs, self._static = name, inputs, outputs, static
         self._row = [f"row{place}" for place in range(len(row))]
         self._calls: dict[Any, tuple[Any, ...]] = {}
-        self._known: dict[str, Any] = {
+        self._globals: dict[str, Any] = {
             **dict(zip(self._row, row, strict=True)),
             "function": function,
             "refuse": refuse,
@@ -70,8 +70,8 @@ class ShortCall:
             "calls": self._calls,
         }
         if scratch is not None:
-            self._known |= {"free": scratch.free, "Scratch": Scratch, "num_threads": num_threads}
-            self._known |= {"take": scratch.take, "put": scratch.put}
+            self._globals |= {"free": scratch.free, "Scratch": Scratch, "num_threads": num_threads}
+            self._globals |= {"take": scratch.take, "put": scratch.put}
         for number, (place, _) in enumerate(inputs):
             self._row[place] = f"x{number}_address"
         for number, (place, _) in enumerate(outputs):
@@ -97,7 +97,7 @@ class ShortCall:
         made = [self._constructor(one, shape) for (_, one), shape in zip(self._outputs, outputs, strict=True)]
         values = (workspace, *sizes, *made)
         if self._static:
-            self._known |= dict(zip(self._known_names, values, strict=True))
+            self._globals |= dict(zip(self._known_names, values, strict=True))
             return
         if len(self._calls) >= _MOST_KNOWN:
             self._calls.clear()
@@ -111,9 +111,9 @@ class ShortCall:
 
     def by_position(self) -> Callable[[Sequence[Any]], Any]:
         """A function of a sequence of the inputs that returns the output, or a tuple of several."""
-        takes = [f"x{number} = given[{number}]" for number in range(len(self._inputs))]
+        bind_inputs = [f"x{number} = given[{number}]" for number in range(len(self._inputs))]
         made = [f"y{number}" for number in range(len(self._outputs))]
-        return self._written(takes, made[0] if len(made) == 1 else f"({', '.join(made)})")
+        return self._compile(bind_inputs, made[0] if len(made) == 1 else f"({', '.join(made)})")
 
     def by_name(
         self, inputs: Sequence[str], outputs: Sequence[str]
@@ -121,27 +121,35 @@ class ShortCall:
         """A function of a mapping with keys ``inputs`` that returns a dict with keys ``outputs``."""
         names = {f"x{number}_name": name for number, name in enumerate(inputs)}
         names |= {f"y{number}_name": name for number, name in enumerate(outputs)}
-        takes: list[str] = []
+        bind_inputs: list[str] = []
         for number in range(len(inputs)):
-            takes += ["try:", f"    x{number} = given[x{number}_name]", "except KeyError:", "    return None"]
+            bind_inputs += [
+                "try:",
+                f"    x{number} = given[x{number}_name]",
+                "except KeyError:",
+                "    return None",
+            ]
         made = ", ".join(f"y{number}_name: y{number}" for number in range(len(outputs)))
-        return self._written(takes, f"{{{made}}}", names)
+        return self._compile(bind_inputs, f"{{{made}}}", names)
 
-    def _written(
-        self, takes: Sequence[str], gives: str, names: Mapping[str, str] | None = None
+    def _compile(
+        self, bind_inputs: Sequence[str], result: str, names: Mapping[str, str] | None = None
     ) -> Callable[[Any], Any]:
-        """Compile a function of ``given``: the lines ``takes`` bind the inputs to x0, x1, ..., and it returns
-        the expression ``gives`` of the outputs y0, y1, ...; both may use ``names``."""
-        known = {**self._known, **(names or {})}
+        """Compile a function of ``given``: the lines ``bind_inputs`` bind the inputs to x0, x1, ..., and it
+        returns the expression ``result`` of the outputs y0, y1, ...; both may use ``names``."""
+        known = {**self._globals, **(names or {})}
         sizes = "".join(f", {one}" for one in self._row if one.startswith("size"))
-        lines = [f"if len(given) != {len(self._inputs)}:", "    return None", *takes]
-        lines += [*self._addressed(known), *(self._called() if self._static else self._called_as_before())]
-        lines += ["if code:", f"    refuse(code{sizes})", f"return {gives}"]
+        lines = [f"if len(given) != {len(self._inputs)}:", "    return None", *bind_inputs]
+        lines += [
+            *self._address_lines(known),
+            *(self._static_call_lines() if self._static else self._dynamic_call_lines()),
+        ]
+        lines += ["if code:", f"    refuse(code{sizes})", f"return {result}"]
         text = "\n    ".join(["def call(given):", *lines])
         exec(compile(text, "<the short way to call a function>", "exec"), known)
         return known["call"]
 
-    def _addressed(self, known: dict[str, Any]) -> list[str]:
+    def _address_lines(self, known: dict[str, Any]) -> list[str]:
         """The lines that get the inputs' addresses, or return if one has to be converted or rejected."""
         lines: list[str] = []
         for number, (_, one) in enumerate(self._inputs):
@@ -153,29 +161,29 @@ class ShortCall:
             lines += ["except (ValueError, BufferError):  # strided", "    return None"]
         return lines
 
-    def _made(self) -> list[str]:
+    def _call_lines(self) -> list[str]:
         """The lines that allocate the outputs and call the function."""
         lines = [f"y{number} = new{number}()" for number in range(len(self._outputs))]
         return [*lines, f"code = function({', '.join(self._row)})"]
 
-    def _called(self) -> list[str]:
+    def _static_call_lines(self) -> list[str]:
         """The lines of a static function's call, with scratch memory if it needs any. Its size does not
         depend on the number of threads, so that blocks in use are not tracked; an interrupted call loses its
         block."""
-        if "free" not in self._known:
-            return self._made()
+        if "free" not in self._globals:
+            return self._call_lines()
         taken = ["try:", "    scratch = free.pop()", "except IndexError:", "    scratch = Scratch()"]
         grown = ["if scratch.size < workspace:", "    scratch.grow(workspace, name)"]
-        return [*taken, *grown, *self._made(), "free.append(scratch)"]
+        return [*taken, *grown, *self._call_lines(), "free.append(scratch)"]
 
-    def _called_as_before(self) -> list[str]:
+    def _dynamic_call_lines(self) -> list[str]:
         """The lines of a call of a function with sizes, if they are known, with memory for the threads."""
         shapes = "".join(f", x{number}.shape" for number in range(len(self._inputs)))
-        threads = "scratch.threads" if "free" in self._known else "1"
+        threads = "scratch.threads" if "free" in self._globals else "1"
         lines = [f"known = calls.get(({threads}{shapes}))", "if known is None:", "    return None"]
         lines += [f"{', '.join(self._known_names)}, = known"]
-        if "free" not in self._known:
-            return [*lines, *self._made()]
-        lines += ["if scratch.size < workspace:", "    scratch.grow(workspace, name)", *self._made()]
+        if "free" not in self._globals:
+            return [*lines, *self._call_lines()]
+        lines += ["if scratch.size < workspace:", "    scratch.grow(workspace, name)", *self._call_lines()]
         lines = [f"    {line}" for line in lines]
         return ["scratch = take()", "try:", *lines, "finally:", "    put(scratch)"]

@@ -11,7 +11,7 @@ from tvmlite.machine.triple import Triple
 from tvmlite.runtime.library import levels, link, model_library
 
 
-def linked(archive: Path, folder: Path) -> Path:
+def link_archive(archive: Path, folder: Path) -> Path:
     """The shared library, in ``folder``, of the code in ``archive``.
 
     All digests are verified first, and files are written only to ``folder``, under checked names. Raises
@@ -24,14 +24,14 @@ def linked(archive: Path, folder: Path) -> Path:
     static = [content for name, content in files.items() if name.endswith(".a")]
     made = folder / "model.so"
     if len(static) == 1:
-        levels.chosen(archive, fields)  # raises before a linker is searched for
+        levels.select_level(archive, fields)  # raises before a linker is searched for
         library = folder / "model.a"
         link.write_file(library, static[0])
         return link.shared([library], made, metadata=text, whole=True)
     sources = {name: content for name, content in files.items() if name.endswith((".c", ".h"))}
     if static or not any(name.endswith(".c") for name in sources):
         raise LibraryError(f"{archive} has neither one static library nor C source")
-    return link.shared(_compiled(archive, sources, folder), made, metadata=text)
+    return link.shared(_compile_sources(archive, sources, folder), made, metadata=text)
 
 
 def _check_target(archive: Path, target: str) -> None:
@@ -45,7 +45,7 @@ def _check_target(archive: Path, target: str) -> None:
         )
 
 
-def _compiled(archive: Path, sources: dict[str, bytes], folder: Path) -> list[bytes | Path]:
+def _compile_sources(archive: Path, sources: dict[str, bytes], folder: Path) -> list[bytes | Path]:
     """The object files of the C sources."""
     compilers = link.c_compilers()
     if not compilers:

@@ -16,7 +16,7 @@ CPU_LEVEL = "cpu_level"
 """The key of the selected level in the metadata of a loaded library."""
 
 
-def rows_of(path: Path, fields: Mapping[str, Any]) -> list[dict[str, Any]]:
+def level_rows(path: Path, fields: Mapping[str, Any]) -> list[dict[str, Any]]:
     """The levels in the metadata ``fields`` of the library ``path``, each completed by the common fields; a
     library without levels has one row, whose name is empty. Raises LibraryError if they are damaged."""
     plain = {key: fields[key] for key in ("entry", "target", "features")}
@@ -36,20 +36,20 @@ def rows_of(path: Path, fields: Mapping[str, Any]) -> list[dict[str, Any]]:
     return made
 
 
-def chosen(path: Path, fields: Mapping[str, Any]) -> tuple[dict[str, Any], str]:
+def select_level(path: Path, fields: Mapping[str, Any]) -> tuple[dict[str, Any], str]:
     """The metadata ``fields`` of the level to run, and the symbol of its entry.
 
     It is the last level whose instruction sets this processor has, or the one that ``TVMLITE_CPU_LEVEL``
     names. Raises a LibraryError with the missing instruction sets if it cannot run.
     """
-    rows = rows_of(path, fields)
-    row = _chosen(path, rows)
+    rows = level_rows(path, fields)
+    row = _select_row(path, rows)
     own = {key: row[key] for key in ("entry", "target", "features", "kernel_labels") if key in row}
     symbol = row.get("symbol") or Signature.from_json(row["entry"]).name
     return {**fields, **own, CPU_LEVEL: row["name"]}, str(symbol)
 
 
-def _chosen(path: Path, rows: list[dict[str, Any]]) -> dict[str, Any]:
+def _select_row(path: Path, rows: list[dict[str, Any]]) -> dict[str, Any]:
     names = [row["name"] for row in rows]
     wanted = config.cpu_level() if any(names) else None
     if wanted is not None:

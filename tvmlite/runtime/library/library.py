@@ -50,7 +50,7 @@ class Library(InProcess):
         self._input_set = frozenset(self.input_names)
         lists = self.metadata.get("sequences")
         self._squeezed = squeezed_axes(self.metadata.get("squeezed", ()), len(outputs))
-        self._quick: Callable[[Mapping[str, Any]], dict[str, Any] | None] | None = None
+        self._run_fast: Callable[[Mapping[str, Any]], dict[str, Any] | None] | None = None
         self._lists = None if lists is None else _sequences(lists, self.input_names, self.output_names)
 
     @property
@@ -69,13 +69,13 @@ class Library(InProcess):
 
     def __call__(self, *inputs: Any, **named: Any) -> Any:
         """Run the model; returns one output, or a tuple in the order of ``output_names``. See the class."""
-        result = self._in_rank(self.function(*self._inputs(inputs, named)))
+        result = self._squeeze(self.function(*self._inputs(inputs, named)))
         if self._lists is None:
             return result
         made = self._lists[1].gather(result)
         return made[0] if len(made) == 1 else tuple(made)
 
-    def _in_rank(self, result: Any) -> Any:
+    def _squeeze(self, result: Any) -> Any:
         """The function's ``result`` without the ``squeezed`` axes of outputs in which they have extent 1."""
         if not self._squeezed or result is None:
             return result
@@ -87,8 +87,8 @@ class Library(InProcess):
 
     def run(self, inputs: Mapping[str, Any]) -> dict[str, Any]:
         """Run the model on inputs by name, and return the outputs by name."""
-        if self._quick is not None and inputs.__class__ is dict:
-            made = self._quick(inputs)
+        if self._run_fast is not None and inputs.__class__ is dict:
+            made = self._run_fast(inputs)
             if made is not None:
                 return made
         if not isinstance(inputs, Mapping):
@@ -97,11 +97,11 @@ class Library(InProcess):
                 f"run: a {type(inputs).__name__} given, expected a dict of {wanted}",
                 hint="call the library to give inputs by position",
             )
-        result = self._in_rank(self.function(*self._inputs((), inputs)))
+        result = self._squeeze(self.function(*self._inputs((), inputs)))
         if self._lists is not None:
             return dict(zip(self._lists[1].names, self._lists[1].gather(result), strict=True))
-        if self._quick is None and not self._squeezed and self.function.short_way is not None:
-            self._quick = self.function.short_way.by_name(self.input_names, self.output_names)
+        if self._run_fast is None and not self._squeezed and self.function.fast_path is not None:
+            self._run_fast = self.function.fast_path.by_name(self.input_names, self.output_names)
         return dict(zip(self.output_names, result if isinstance(result, tuple) else (result,), strict=True))
 
     def profile(self, *inputs: Any, **named: Any) -> Profile:
@@ -111,7 +111,7 @@ class Library(InProcess):
         result, times = self.function.profile(*given)
         whole = time.perf_counter_ns() - start
         kernels = tuple(zip(self.signature.kernels, times, strict=True))
-        return Profile(kernels, whole, self._in_rank(result), self.kernel_labels)
+        return Profile(kernels, whole, self._squeeze(result), self.kernel_labels)
 
     def time(
         self,

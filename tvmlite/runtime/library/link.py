@@ -98,7 +98,7 @@ def shared(
     own_segment = data is not None and elf.has_objects(triple)
     with temporary_folder("tvmlite-link-") as folder:
         files = as_files(
-            [*objects, segment.stand_in(data[0], triple)] if data and own_segment else objects, folder
+            [*objects, segment.placeholder(data[0], triple)] if data and own_segment else objects, folder
         )
         if data is not None and not own_segment:
             files.append(data_object(*data, triple, folder))

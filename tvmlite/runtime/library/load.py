@@ -41,7 +41,7 @@ def load_each(path: str | os.PathLike[str]) -> list[Library]:
     file = _existing(path)
     if file.suffix == ".tar":
         with link.temporary_folder("tvmlite-load-") as folder:
-            return _loaded(archives.linked(file, folder), file)
+            return _loaded(archives.link_archive(file, folder), file)
     return _loaded(file, file)
 
 
@@ -50,7 +50,7 @@ def _loaded(library: Path, file: Path) -> list[Library]:
     if sys.platform == "linux":
         elf.check_shared_library(library)
     first = read_metadata(library)
-    chosen = [levels.chosen(file, _checked(file, one)) for one in (first, *first.pop(OTHERS, ()))]
+    chosen = [levels.select_level(file, _checked(file, one)) for one in (first, *first.pop(OTHERS, ()))]
     handle = _open(library)
     return [_function(handle, file, *one) for one in chosen]
 

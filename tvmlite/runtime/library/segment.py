@@ -1,7 +1,7 @@
 """Data of any size in a shared library: a separate segment after all others, written after linking.
 
 Linkers hold all their input in memory, and may place data between code and targets that code reaches by
-32-bit offsets. Therefore the linker gets an object of a few bytes (``stand_in``) whose symbol points
+32-bit offsets. Therefore the linker gets an object of a few bytes (``placeholder``) whose symbol points
 ``DISTANCE`` past them, where nothing is; then ``append`` writes the data to the end of the library and lets
 it be mapped there. Its program header overwrites that of a note, which exists for this purpose, as the table
 of program headers has no room for one more. Code finds the data as any symbol, by a 64-bit address in the
@@ -23,7 +23,7 @@ from tvmlite.runtime.library.elf import HEADER, SECTION, SEGMENT, relocatable_ob
 
 SECTION_NAME = ".tvmlite.data"
 DISTANCE = 1 << 30
-"""The bytes from the stand-in to the data: more than any code takes, less than 32-bit offsets reach."""
+"""The bytes from the placeholder to the data: more than any code takes, less than 32-bit offsets reach."""
 
 _PAGE = 4096
 _LARGEST_PAGE = 1 << 16
@@ -38,21 +38,21 @@ _ADDRESS_IN_SECTION = 16
 """The byte offset of address, offset and size in a section header."""
 
 
-def stand_in(symbol: str, triple: str = "") -> bytes:
+def placeholder(symbol: str, triple: str = "") -> bytes:
     """An object file for ``triple`` ("": this machine); ``symbol`` is the address of the appended data."""
     place = {symbol: (DISTANCE, 0)}
     return relocatable_object(SECTION_NAME, bytes(64), _PAGE, place, triple, note=b"tvmlite")
 
 
 def append(library: Path, data: np.ndarray) -> None:
-    """Write ``data``, uint8, to ``library``, which was linked with a ``stand_in``.
+    """Write ``data``, uint8, to ``library``, which was linked with a ``placeholder``.
 
     It is mapped read-only, starting at a page. The bytes are written to the file without a copy in memory.
     Raises OSError if the file cannot be written, and LibraryError if it is not as expected.
     """
     with open(library, "r+b") as file:
         header = HEADER.unpack(file.read(HEADER.size))
-        place, address = _stand_in_of(file, header)
+        place, address = _find_placeholder(file, header)
         begin = address + DISTANCE
         segments = _table(file, header[5], header[10], SEGMENT)
         if any(row[0] == _LOAD and row[3] + row[6] > begin for row in segments):
@@ -83,8 +83,9 @@ def _spare(segments: Sequence[tuple[int, ...]], library: Path) -> int:
     raise LibraryError(f"{library} was linked without a segment of notes")
 
 
-def _stand_in_of(file: BinaryIO, header: Sequence[int]) -> tuple[int, int]:
-    """The offset in ``file`` of the address, offset and size of the stand-in's section, and its address."""
+def _find_placeholder(file: BinaryIO, header: Sequence[int]) -> tuple[int, int]:
+    """The offset in ``file`` of the address, offset and size of the placeholder's section, and its
+    address."""
     sections = _table(file, header[6], header[12], SECTION)
     names = sections[header[13]]
     file.seek(names[4])

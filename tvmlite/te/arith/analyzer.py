@@ -80,12 +80,12 @@ class Analyzer:
         """``(c, rest)`` with ``expr = c * var + rest``, ``rest`` without ``var``; None if not linear."""
         return extension("linear").linear(self._core, expr, var)
 
-    def least(self, expr: e.Expr, variables: Sequence[e.Var]) -> e.Expr | None:
+    def lower_bound(self, expr: e.Expr, variables: Sequence[e.Var]) -> e.Expr | None:
         """A lower bound of ``expr`` without ``variables`` (inner ones last), tight if ``expr`` is linear.
 
         None if none is found.
         """
-        return extension("linear").least(self._core, expr, variables)
+        return extension("linear").lower_bound(self._core, expr, variables)
 
 
 class _Scope:

@@ -38,7 +38,7 @@ class Atoms:
 
     def __init__(self) -> None:
         self.rows: list[Atom] = []
-        self.meet = False
+        self.may_cancel = False
         """Whether there are remainders, minima or maxima, which may cancel in sums."""
         self._numbers: dict[Any, int] = {}
         self._built: dict[Any, e.Expr] = {}
@@ -71,7 +71,7 @@ class Atoms:
                 for atom in monomial:
                     needs.add(atom)
                     needs |= self.rows[atom].needs
-        self.meet = self.meet or kind != DIV
+        self.may_cancel = self.may_cancel or kind != DIV
         return self._new(key, Atom(kind, dtype, args, needs=frozenset(needs)))
 
     def find(self, kind: str, args: tuple[Poly, ...]) -> int | None:

@@ -15,7 +15,7 @@ from tvmlite.te.arith.polynomial import Poly
 from tvmlite.te.extensions import extension
 
 if TYPE_CHECKING:
-    from tvmlite.te.arith.samples import Held, Samples
+    from tvmlite.te.arith.samples import Samples, SavedPoints
 
 BUDGET = 160
 """The maximum number of steps of a proof. Proofs for real kernels take under 30."""
@@ -48,7 +48,7 @@ class Knowledge:
     proved: dict[p.Key, bool] = field(default_factory=dict)
 
 
-Outer: TypeAlias = "tuple[Knowledge, Held | None]"
+SavedKnowledge: TypeAlias = "tuple[Knowledge, SavedPoints | None]"
 """The state that ``Bounds.enter`` saves for ``leave``."""
 
 
@@ -57,28 +57,28 @@ class Bounds:
 
     def __init__(self, atoms: Atoms) -> None:
         self.atoms = atoms
-        self.now = Knowledge()
+        self.knowledge = Knowledge()
         self.samples: Samples | None = None
         """Created when something symbolic is known, or a proof is needed; before, intervals suffice."""
-        self.left = 0
+        self.steps_left = 0
         """The remaining steps of the current proof."""
         self._order = 0
 
     # -- knowledge
 
-    def enter(self) -> Outer:
+    def enter(self) -> SavedKnowledge:
         """Begin a scope: ``leave`` forgets what was learnt since."""
-        outer = self.now
-        self.now = Knowledge(dict(outer.limits), outer.facts)
+        outer = self.knowledge
+        self.knowledge = Knowledge(dict(outer.limits), outer.facts)
         return outer, None if self.samples is None else self.samples.enter()
 
-    def leave(self, outer: Outer) -> None:
+    def leave(self, outer: SavedKnowledge) -> None:
         """Forget everything since ``enter``, which returned ``outer``."""
-        self.now, held = outer
-        if held is None:
+        self.knowledge, saved_points = outer
+        if saved_points is None:
             self.samples = None
         elif self.samples is not None:
-            self.samples.leave(held)
+            self.samples.leave(saved_points)
 
     def bind(self, atom: int, low: Poly, extent: Poly) -> None:
         """Declare that ``atom`` is in ``[low, low + extent)``, which is not empty."""
@@ -95,8 +95,8 @@ class Bounds:
             interval = Interval(self.interval(low).low, self.interval(high).high)
             lows = () if first is not None else (low,)
             highs = () if p.value_of(high) is not None else (high,)
-        fresh = atom not in self.now.limits and atom not in self.now.intervals
-        self.now.limits[atom] = Limits(interval, lows, highs, self._order, low if count == 1 else None)
+        fresh = atom not in self.knowledge.limits and atom not in self.knowledge.intervals
+        self.knowledge.limits[atom] = Limits(interval, lows, highs, self._order, low if count == 1 else None)
         if not fresh:
             self.forget()
         if self.samples is not None or first is None or (count or 0) < 1:
@@ -111,19 +111,19 @@ class Bounds:
         if len(terms) != 1 or len(terms[0][0]) != 1:
             extension("proofs").learn(self, poly)
         elif not self._limit(terms[0][0][0], terms[0][1], poly.get((), 0)) or self.samples is not None:
-            extension("proofs").keep_samples(self, poly)
+            extension("proofs").restrict_samples(self, poly)
 
     def _limit(self, atom: int, factor: int, rest: int) -> bool:
         """Assume ``factor * atom + rest >= 0``. Return whether the atom's interval expresses this fully."""
         limit = Interval(-(rest // factor), None) if factor > 0 else Interval(None, rest // -factor)
-        old = self.now.limits.get(atom, Limits())
-        self.now.limits[atom] = old._replace(interval=iv.meet(old.interval, limit))
+        old = self.knowledge.limits.get(atom, Limits())
+        self.knowledge.limits[atom] = old._replace(interval=iv.intersect(old.interval, limit))
         low, high = self.atom(atom)
         return not self.atoms[atom].args and (low is None or high is None or low <= high)
 
     def value(self, atom: int) -> Poly | None:
         """The value of ``atom`` if only one is possible, else None."""
-        limits = self.now.limits.get(atom)
+        limits = self.knowledge.limits.get(atom)
         if limits is None:
             return None
         low, high = limits.interval
@@ -131,7 +131,7 @@ class Bounds:
 
     def forget(self) -> None:
         """Invalidate the conclusions from limits and facts, which have changed."""
-        self.now.intervals, self.now.proved = {}, {}
+        self.knowledge.intervals, self.knowledge.proved = {}, {}
 
     # -- intervals
 
@@ -155,13 +155,13 @@ class Bounds:
 
     def atom(self, number: int) -> Interval:
         """An interval that contains all values of an atom."""
-        known = self.now.intervals.get(number)
+        known = self.knowledge.intervals.get(number)
         if known is None:
             known = self._atom(number)
-            limits = self.now.limits.get(number)
+            limits = self.knowledge.limits.get(number)
             if limits is not None:
-                known = iv.meet(known, limits.interval)
-            self.now.intervals[number] = known
+                known = iv.intersect(known, limits.interval)
+            self.knowledge.intervals[number] = known
         return known
 
     def _atom(self, number: int) -> Interval:
@@ -177,7 +177,7 @@ class Bounds:
 
     def prove_nonnegative(self, poly: Poly) -> bool:
         """Whether ``poly >= 0`` is proved; False means "not shown"."""
-        self.left = BUDGET
+        self.steps_left = BUDGET
         return self.nonnegative(poly, 0)
 
     def prove_positive(self, poly: Poly) -> bool:
@@ -193,17 +193,17 @@ class Bounds:
         low, high = self.interval(poly)
         if low is not None and low >= 0:
             return True
-        if (high is not None and high < 0) or depth > DEPTH or self.left <= 0:
+        if (high is not None and high < 0) or depth > DEPTH or self.steps_left <= 0:
             return False
         return self._is_more_known(poly) and extension("proofs").search(self, poly, depth)
 
     def _is_more_known(self, poly: Poly) -> bool:
         """Whether more than the intervals of its atoms is known about ``poly``."""
-        if self.now.facts:
+        if self.knowledge.facts:
             return True
         for monomial in poly:
             for atom in monomial:
-                limits = self.now.limits.get(atom)
+                limits = self.knowledge.limits.get(atom)
                 if limits is not None and (len(monomial) > 1 or limits.lows or limits.highs):
                     return True
                 if is_compound(self.atoms[atom]):

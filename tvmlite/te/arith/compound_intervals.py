@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import reduce
 
 from tvmlite.te.arith.atoms import DIV, MIN, MOD
-from tvmlite.te.arith.interval import EVERYTHING, Interval, meet
+from tvmlite.te.arith.interval import EVERYTHING, Interval, intersect
 
 
 def compound(kind: str, parts: list[Interval]) -> Interval:
@@ -20,13 +20,13 @@ def compound(kind: str, parts: list[Interval]) -> Interval:
 def least(a: Interval, b: Interval) -> Interval:
     """The interval of the minimum of two values."""
     low = None if a.low is None or b.low is None else min(a.low, b.low)
-    return Interval(low, meet(a, b).high)
+    return Interval(low, intersect(a, b).high)
 
 
 def greatest(a: Interval, b: Interval) -> Interval:
     """The interval of the maximum of two values."""
     high = None if a.high is None or b.high is None else max(a.high, b.high)
-    return Interval(meet(a, b).low, high)
+    return Interval(intersect(a, b).low, high)
 
 
 def floordiv(a: Interval, b: Interval) -> Interval:

@@ -89,8 +89,8 @@ def equality(core: Simplifier, d: Poly, equal: bool, dtype: str) -> e.Expr:
     if low == high == 0:
         return TRUE if equal else FALSE
     factor = gcd(*(c for m, c in d.items() if m))
-    apart = (low is not None and low > 0) or (high is not None and high < 0)
-    if apart or (factor and d.get((), 0) % factor):
+    never_zero = (low is not None and low > 0) or (high is not None and high < 0)
+    if never_zero or (factor and d.get((), 0) % factor):
         return FALSE if equal else TRUE
     if core.bounds.prove_positive(d) or core.bounds.prove_positive(p.scale(d, -1)):
         return FALSE if equal else TRUE
@@ -158,7 +158,7 @@ def _cast(core: Simplifier, node: e.Cast) -> Result:
     if number is not None:
         return core.visit(e.const(number, node.dtype))
     if node.dtype == "int64" or node.dtype == node.value.dtype:
-        return _widened(core, result)
+        return _without_casts(core, result)
     if node.dtype in INDEX_DTYPES:
         low, high = core.bounds.interval(result)
         limits = _RANGES[node.dtype]
@@ -168,7 +168,7 @@ def _cast(core: Simplifier, node: e.Cast) -> Result:
     return core.opaque(node if same(value, node.value) else e.Cast(node.dtype, value))
 
 
-def _widened(core: Simplifier, poly: Poly) -> Poly:
+def _without_casts(core: Simplifier, poly: Poly) -> Poly:
     """``poly`` without casts to int32 of values that are now known to be in range."""
     for monomial, c in poly.items():
         for atom in monomial:
@@ -180,7 +180,7 @@ def _widened(core: Simplifier, poly: Poly) -> Poly:
                     if fits and _RANGES["int32"].contains(low) and _RANGES["int32"].contains(high):  # type: ignore[arg-type]
                         rest = {m: k for m, k in poly.items() if m != monomial}
                         others = without(monomial, (atom,)) or ()
-                        return _widened(core, p.add(rest, p.multiply({others: c}, inner)))
+                        return _without_casts(core, p.add(rest, p.multiply({others: c}, inner)))
     return poly
 
 

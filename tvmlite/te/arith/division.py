@@ -19,30 +19,30 @@ class Quotients(Sums):
 
     def __init__(self, atoms: Atoms, bounds: Bounds) -> None:
         self.atoms, self.bounds = atoms, bounds
-        self._partners: dict[int, int | None] = {}
+        self._matching_quotients: dict[int, int | None] = {}
 
     def normalize(self, poly: Poly) -> Poly:
         """``poly`` with ``x // d * d + x % d`` merged to ``x``, and minima and maxima merged with their
         arguments."""
-        if len(poly) < 2 or not self.atoms.meet:
+        if len(poly) < 2 or not self.atoms.may_cancel:
             return poly
         rows = self.atoms.rows
         for monomial in poly:
             for atom in monomial:
                 kind = rows[atom].kind
                 if kind == MOD:
-                    merged = self._meet_quotient(poly, monomial, atom)
+                    merged = self._merge_quotient(poly, monomial, atom)
                 elif kind in (MIN, MAX) and len(monomial) == 1:
-                    merged = self._meet_argument(poly, atom)
+                    merged = self._merge_argument(poly, atom)
                 else:
                     continue
                 if merged is not None:
                     return self.normalize(merged)
         return poly
 
-    def _meet_quotient(self, poly: Poly, monomial: Monomial, atom: int) -> Poly | None:
+    def _merge_quotient(self, poly: Poly, monomial: Monomial, atom: int) -> Poly | None:
         value, divisor = self.atoms[atom].args
-        quotient = self._partner(atom, value, divisor)
+        quotient = self._matching_quotient(atom, value, divisor)
         if quotient is None:
             return None
         others = without(monomial, (atom,)) or ()
@@ -53,17 +53,17 @@ class Quotients(Sums):
         rest = {m: c for m, c in poly.items() if m != monomial and m not in whole}
         return p.add(rest, p.multiply({others: coefficient}, value))
 
-    def _partner(self, atom: int, value: Poly, divisor: Poly) -> int | None:
+    def _matching_quotient(self, atom: int, value: Poly, divisor: Poly) -> int | None:
         """The atom ``value // divisor`` that belongs to the remainder ``atom``, if there is one."""
-        if atom not in self._partners:
+        if atom not in self._matching_quotients:
             number = p.value_of(divisor)
             if number is None:
                 return self.atoms.find(DIV, (value, divisor))
             quotient = self._quotient(value, number, self.atoms[atom].dtype)
-            self._partners[atom] = self._single(quotient)
-        return self._partners[atom]
+            self._matching_quotients[atom] = self._single(quotient)
+        return self._matching_quotients[atom]
 
-    def _meet_argument(self, poly: Poly, atom: int) -> Poly | None:
+    def _merge_argument(self, poly: Poly, atom: int) -> Poly | None:
         coefficient = poly[(atom,)]
         if coefficient not in (1, -1):
             return None
@@ -85,7 +85,7 @@ class Quotients(Sums):
             return self._symbolic(DIV, a, b, dtype)
         if divisor < 0:
             if divisor == dtypes.limits(dtype)[0]:
-                return self._by_the_least(DIV, a, divisor, dtype)
+                return self._by_least_value(DIV, a, divisor, dtype)
             a, divisor = p.scale(a, -1), -divisor
         return self._quotient(a, divisor, dtype)
 
@@ -98,11 +98,11 @@ class Quotients(Sums):
             return self._symbolic(MOD, a, b, dtype)
         if divisor < 0:
             if divisor == dtypes.limits(dtype)[0]:
-                return self._by_the_least(MOD, a, divisor, dtype)
+                return self._by_least_value(MOD, a, divisor, dtype)
             return p.scale(self._remainder(p.scale(a, -1), -divisor, dtype), -1)
         return self._remainder(a, divisor, dtype)
 
-    def _by_the_least(self, kind: str, a: Poly, divisor: int, dtype: str) -> Poly:
+    def _by_least_value(self, kind: str, a: Poly, divisor: int, dtype: str) -> Poly:
         """The quotient or remainder by the least number of ``dtype``, whose negation overflows."""
         value = p.value_of(a)
         if value is not None:

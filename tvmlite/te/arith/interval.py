@@ -47,7 +47,7 @@ def multiply(a: Interval, b: Interval) -> Interval:
     return Interval(min(corners), max(corners))
 
 
-def meet(a: Interval, b: Interval) -> Interval:
+def intersect(a: Interval, b: Interval) -> Interval:
     """The intersection."""
     low = b.low if a.low is None else a.low if b.low is None else max(a.low, b.low)
     high = b.high if a.high is None else a.high if b.high is None else min(a.high, b.high)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from tvmlite.te import expr as e
 from tvmlite.te.arith import polynomial as p
 from tvmlite.te.arith.analyzer import mentions
-from tvmlite.te.arith.proofs import put_least
+from tvmlite.te.arith.proofs import substitute_least
 from tvmlite.te.arith.simplify import Simplifier
 
 
@@ -32,11 +32,11 @@ def _hidden(core: Simplifier, atom: int, var: e.Var) -> bool:
     return any(x is not None and not isinstance(x, e.Var) and mentions(x, (var,)) for x in inside)
 
 
-def least(core: Simplifier, expr: e.Expr, variables: Sequence[e.Var]) -> e.Expr | None:
+def lower_bound(core: Simplifier, expr: e.Expr, variables: Sequence[e.Var]) -> e.Expr | None:
     """A lower bound of ``expr`` without ``variables``, inner ones last; None if none is found."""
     poly = core.poly(expr)
     for var in reversed(variables):
-        poly = put_least(core.bounds, poly, core.atoms.var(var))
+        poly = substitute_least(core.bounds, poly, core.atoms.var(var))
         if poly is None:
             return None
     result = core.atoms.build(poly, expr.dtype)

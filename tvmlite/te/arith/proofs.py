@@ -26,28 +26,28 @@ def samples_of(bounds: Bounds) -> Samples:
     return bounds.samples
 
 
-def keep_samples(bounds: Bounds, poly: Poly) -> None:
+def restrict_samples(bounds: Bounds, poly: Poly) -> None:
     """Restrict the samples to points where ``poly``, which is known by now, is not negative."""
     samples_of(bounds).assume(poly, lambda: _known(bounds))
 
 
 def _known(bounds: Bounds) -> Iterator[Poly]:
     """All polynomials that are assumed never to be negative."""
-    for atom, limits in bounds.now.limits.items():
+    for atom, limits in bounds.knowledge.limits.items():
         value, (low, high) = {(atom,): 1}, limits.interval
         for limit in (*limits.lows, *(() if low is None else (p.constant(low),))):
             yield p.add(value, limit, -1)
         for limit in (*limits.highs, *(() if high is None else (p.constant(high),))):
             yield p.add(limit, value, -1)
-    yield from bounds.now.facts
+    yield from bounds.knowledge.facts
 
 
 def learn(bounds: Bounds, poly: Poly) -> None:
     """Assume that ``poly``, of more than one atom, is never negative."""
-    bounds.now.facts = (*bounds.now.facts, poly)
+    bounds.knowledge.facts = (*bounds.knowledge.facts, poly)
     _limit_factors(bounds, poly)
-    _limit_the_inmost(bounds, poly)
-    keep_samples(bounds, poly)
+    _limit_innermost(bounds, poly)
+    restrict_samples(bounds, poly)
 
 
 def _limit_factors(bounds: Bounds, poly: Poly) -> None:
@@ -57,14 +57,16 @@ def _limit_factors(bounds: Bounds, poly: Poly) -> None:
     common = set.intersection(*(set(m) for m in poly if m))
     for atom in common:
         if bounds.atom(atom).low == 0:
-            old = bounds.now.limits.get(atom, Limits())
-            bounds.now.limits[atom] = old._replace(interval=iv.meet(old.interval, Interval(1, None)))
+            old = bounds.knowledge.limits.get(atom, Limits())
+            bounds.knowledge.limits[atom] = old._replace(
+                interval=iv.intersect(old.interval, Interval(1, None))
+            )
             bounds.forget()
 
 
-def _limit_the_inmost(bounds: Bounds, poly: Poly) -> None:
+def _limit_innermost(bounds: Bounds, poly: Poly) -> None:
     """Turn ``v + rest >= 0`` into a limit of the variable that was bound last."""
-    limits = bounds.now.limits
+    limits = bounds.knowledge.limits
     candidates = [m[0] for m, c in poly.items() if len(m) == 1 and abs(c) == 1 and m[0] in limits]
     if not candidates:
         return
@@ -81,14 +83,14 @@ def _limit_the_inmost(bounds: Bounds, poly: Poly) -> None:
         limits[atom] = old._replace(highs=(*old.highs, rest))
 
 
-def put_least(bounds: Bounds, poly: Poly, atom: int) -> Poly | None:
+def substitute_least(bounds: Bounds, poly: Poly, atom: int) -> Poly | None:
     """A lower bound of ``poly`` without the variable ``atom``; None if there is none."""
     parts = p.split(poly, atom)
     if parts is None:
         return None
     if not parts[0]:
         return poly
-    sign, limits = _sign(bounds, parts[0]), bounds.now.limits.get(atom, Limits())
+    sign, limits = _sign(bounds, parts[0]), bounds.knowledge.limits.get(atom, Limits())
     symbolic = limits.lows if sign > 0 else limits.highs
     number = limits.interval.low if sign > 0 else limits.interval.high
     if not sign or (number is None and not symbolic):
@@ -104,18 +106,18 @@ def search(bounds: Bounds, poly: Poly, depth: int) -> bool:
     """Whether a proof of ``poly >= 0`` is found by facts or by substituting limits, at ``depth``."""
     if samples_of(bounds).refute(poly):
         return False
-    bounds.left -= 1
+    bounds.steps_left -= 1
     key = p.key_of(poly)
-    known = bounds.now.proved.get(key)
+    known = bounds.knowledge.proved.get(key)
     if known is None:
         known = _by_fact(bounds, poly) or _by_elimination(bounds, poly, depth)
-        if known or bounds.left > 0:
-            bounds.now.proved[key] = known
+        if known or bounds.steps_left > 0:
+            bounds.knowledge.proved[key] = known
     return known
 
 
 def _by_fact(bounds: Bounds, poly: Poly) -> bool:
-    for fact in bounds.now.facts:
+    for fact in bounds.knowledge.facts:
         for monomial, c in fact.items():
             mine = poly.get(monomial, 0)
             if monomial and mine * c > 0 and mine % c == 0:
@@ -126,7 +128,7 @@ def _by_fact(bounds: Bounds, poly: Poly) -> bool:
 
 
 def _by_elimination(bounds: Bounds, poly: Poly, depth: int) -> bool:
-    limits = bounds.now.limits
+    limits = bounds.knowledge.limits
     compound: set[int] = set()
     variables: set[int] = set()
     for monomial in poly:
@@ -175,7 +177,7 @@ def _eliminated(bounds: Bounds, number: int, cofactor: Poly, rest: Poly, sign: i
             return True
         near = atom.args[0] if sign < 0 else p.add(atom.args[0], p.constant(1 - divisor))
         return bounds.nonnegative(p.add(p.scale(rest, divisor), p.multiply(cofactor, near)), depth)
-    limits = bounds.now.limits[number]
+    limits = bounds.knowledge.limits[number]
     number_limit = limits.interval.low if sign > 0 else limits.interval.high
     if any(map(holds, limits.lows if sign > 0 else limits.highs)):
         return True

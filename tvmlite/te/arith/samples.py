@@ -19,14 +19,14 @@ _TRIES = 4
 
 
 class Point(NamedTuple):
-    """Values by atom: chosen for variables and opaque atoms, computed for others. ``habit`` varies the
+    """Values by atom: chosen for variables and opaque atoms, computed for others. ``seed`` varies the
     choices between points."""
 
-    habit: int
+    seed: int
     values: dict[int, int]
 
 
-Held: TypeAlias = tuple[list[Point], bool]
+SavedPoints: TypeAlias = tuple[list[Point], bool]
 """Points, and whether they are shared with an outer scope."""
 
 
@@ -34,40 +34,40 @@ class Samples:
     """A few assignments of integers to atoms that satisfy everything known.
 
     They only save time: a polynomial that is negative at one of them is not always at least 0, so the search
-    for a proof would fail. ``natural``, a method of the object that owns the samples, returns the interval of
-    an atom.
+    for a proof would fail. ``interval_of``, a method of the object that owns the samples, returns the
+    interval of an atom.
     """
 
-    def __init__(self, atoms: Atoms, natural: Callable[[int], Interval]) -> None:
+    def __init__(self, atoms: Atoms, interval_of: Callable[[int], Interval]) -> None:
         self.atoms = atoms
-        self._asked = WeakMethod(natural)  # avoids a reference cycle
-        self.points = [Point(habit, {}) for habit in range(len(_SIZES))]
+        self._interval_of = WeakMethod(interval_of)  # avoids a reference cycle
+        self.points = [Point(seed, {}) for seed in range(len(_SIZES))]
         self._shared = False
 
-    def natural(self, atom: int) -> Interval:
+    def interval_of(self, atom: int) -> Interval:
         """The interval of ``atom``."""
-        ask = self._asked()
+        ask = self._interval_of()
         assert ask is not None, "samples are asked by the bounds they are of"
         return ask(atom)
 
-    def enter(self) -> Held:
+    def enter(self) -> SavedPoints:
         """Begin a scope: ``leave`` undoes changes of points since."""
         outer = self.points, self._shared
         self._shared = True  # copied on the first change: often there is none
         return outer
 
-    def leave(self, outer: Held) -> None:
+    def leave(self, outer: SavedPoints) -> None:
         """Undo everything since ``enter``, which returned ``outer``."""
         self.points, self._shared = outer
 
-    def _own(self) -> None:
+    def _copy_if_shared(self) -> None:
         if self._shared:
-            self.points = [Point(one.habit, dict(one.values)) for one in self.points]
+            self.points = [Point(one.seed, dict(one.values)) for one in self.points]
             self._shared = False
 
     def refute(self, poly: Poly) -> bool:
         """Whether ``poly`` is negative at some point."""
-        self._own()
+        self._copy_if_shared()
         for place, point in enumerate(self.points):
             if self.at(poly, point) < 0:
                 if place:  # a point that refutes once is likely to refute again
@@ -93,15 +93,15 @@ class Samples:
                     break
             else:
                 return  # its value is chosen on first use: its interval is all that is known
-        self._own()
+        self._copy_if_shared()
         kept = []
         for point in self.points:
             count = self.at(extent, point)
             if count < 1:
                 continue
-            value = self.at(low, point) + _iteration(point.habit, number, count)
+            value = self.at(low, point) + _iteration(point.seed, number, count)
             if number in point.values:
-                point = self._moved(point, number, value)
+                point = self._with_value(point, number, value)
             point.values[number] = value
             kept.append(point)
         self.points = kept
@@ -109,8 +109,8 @@ class Samples:
     def assume(self, poly: Poly, known: Callable[[], Iterable[Poly]]) -> None:
         """Assume that ``poly`` is never negative: points where it is are moved or dropped. ``known`` are all
         polynomials that must not be negative."""
-        self._own()
-        if any(_is_empty(self.natural(atom)) for monomial in poly for atom in monomial):
+        self._copy_if_shared()
+        if any(_is_empty(self.interval_of(atom)) for monomial in poly for atom in monomial):
             self.points = []
         kept = []
         for point in self.points:
@@ -132,21 +132,21 @@ class Samples:
             if factor == 0:
                 continue
             value = -(rest // factor) if factor > 0 else rest // -factor
-            moved = self._moved(point, number, value)
-            if self.natural(number).contains(value) and all(self.at(one, moved) >= 0 for one in known()):
+            moved = self._with_value(point, number, value)
+            if self.interval_of(number).contains(value) and all(self.at(one, moved) >= 0 for one in known()):
                 return moved
         return None
 
-    def _moved(self, point: Point, number: int, value: int) -> Point:
+    def _with_value(self, point: Point, number: int, value: int) -> Point:
         """``point`` with another value of a variable; computed values are dropped."""
         given = {a: v for a, v in point.values.items() if not self.atoms[a].args}
         given[number] = value
-        return Point(point.habit, given)
+        return Point(point.seed, given)
 
     def _value(self, number: int, point: Point) -> int:
         atom = self.atoms[number]
         if not atom.args:
-            point.values[number] = value = self._natural(number, point.habit)
+            point.values[number] = value = self._default_value(number, point.seed)
             return value
         parts = [self.at(arg, point) for arg in atom.args]
         if atom.kind in (DIV, MOD):
@@ -158,22 +158,22 @@ class Samples:
         point.values[number] = value
         return value
 
-    def _natural(self, number: int, habit: int) -> int:
+    def _default_value(self, number: int, seed: int) -> int:
         """The value of a variable or opaque atom that was not given one."""
-        low, high = self.natural(number)
+        low, high = self.interval_of(number)
         if low is not None and high is not None:
-            return low + _iteration(habit, number, high - low + 1)
-        value = _SIZES[(habit + number) % len(_SIZES)]
+            return low + _iteration(seed, number, high - low + 1)
+        value = _SIZES[(seed + number) % len(_SIZES)]
         if low is not None:
             return low + value
         if high is not None:
             return high - value
-        return -value if habit == 1 else value
+        return -value if seed == 1 else value
 
 
-def _iteration(habit: int, number: int, count: int) -> int:
-    """One iteration of a loop of ``count``: the first, last, middle or any other, depending on ``habit``."""
-    return (0, count - 1, (habit * 7919 + number * 31) % count, count // 2)[habit % 4] if count > 0 else 0
+def _iteration(seed: int, number: int, count: int) -> int:
+    """One iteration of a loop of ``count``: the first, last, middle or any other, depending on ``seed``."""
+    return (0, count - 1, (seed * 7919 + number * 31) % count, count // 2)[seed % 4] if count > 0 else 0
 
 
 def _is_empty(interval: Interval) -> bool:

@@ -52,13 +52,13 @@ def serve(answer: Callable[[dict[str, Any], bytes], bytes]) -> None:
 class _Child:
     def __init__(self, module: str) -> None:
         environment = os.environ | {"PYTHONPATH": os.pathsep.join(p for p in sys.path if p)}
-        self._said = tempfile.TemporaryFile()  # noqa: SIM115  # it lives as long as the child
+        self._stderr = tempfile.TemporaryFile()  # noqa: SIM115  # it lives as long as the child
         self._process = subprocess.Popen(
             [sys.executable, "-m", module],
             env=environment,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            stderr=self._said,
+            stderr=self._stderr,
         )
 
     def ask(self, request: dict[str, str], content: bytes) -> bytes | None:
@@ -75,8 +75,8 @@ class _Child:
     def last_words(self) -> str:
         """The last line on the standard error of a lost child, or its exit code."""
         code = self._process.wait()
-        self._said.seek(0)
-        lines = self._said.read().decode(errors="replace").strip().splitlines()
+        self._stderr.seek(0)
+        lines = self._stderr.read().decode(errors="replace").strip().splitlines()
         self.close()
         return lines[-1] if lines else f"exit code {code}"
 
@@ -87,7 +87,7 @@ class _Child:
             with contextlib.suppress(BrokenPipeError):  # a request that a lost child did not read
                 pipe.close()
         self._process.wait()
-        self._said.close()
+        self._stderr.close()
 
 
 @atexit.register

@@ -66,7 +66,7 @@ def object_key(module: str, target: Target) -> str:
 
 
 @contextmanager
-def alone() -> Iterator[None]:
+def exclusive() -> Iterator[None]:
     """A context in which no other thread generates code."""
     with _lock, child.lock:
         yield
@@ -91,7 +91,7 @@ class Loaded:
         self._engine = engine
         self._name = name
         self._forever = forever
-        self._trackers = {"": _kept(tracker) if forever else tracker}
+        self._trackers = {"": _never_disposed(tracker) if forever else tracker}
         self.keep: object = None
         """Objects that the code refers to, kept alive as long as the code."""
 
@@ -103,7 +103,7 @@ class Loaded:
                 tracker = self._engine.lookup(self._name, name)
             except RuntimeError as error:
                 raise LibraryError(f"cannot find {name!r} in the code just compiled: {error}") from error
-            self._trackers[name] = _kept(tracker) if self._forever else tracker
+            self._trackers[name] = _never_disposed(tracker) if self._forever else tracker
         return self._trackers[name][name]
 
 
@@ -128,7 +128,7 @@ def load(objects: Sequence[bytes], symbols: Mapping[str, int], forever: bool = F
     return Loaded(engine, name, tracker, forever)
 
 
-def _kept(owner: Any) -> Any:
+def _never_disposed(owner: Any) -> Any:
     """``owner``, an llvmlite wrapper, marked so that it never disposes of its LLVM object."""
     owner._owned = True
     return owner
@@ -136,11 +136,11 @@ def _kept(owner: Any) -> Any:
 
 def _engine() -> llvm.orcjit.LLJIT:
     with _lock:
-        return _the_engine()
+        return _shared_engine()
 
 
 @functools.cache
-def _the_engine() -> llvm.orcjit.LLJIT:
+def _shared_engine() -> llvm.orcjit.LLJIT:
     """The process's one linker of compiled code; the C math library is made visible to it.
 
     It is never disposed of, as code of the thread pool may run until the process ends. It is LLVM's newer
@@ -151,7 +151,7 @@ def _the_engine() -> llvm.orcjit.LLJIT:
         ctypes.CDLL(ctypes.util.find_library("m"), mode=ctypes.RTLD_GLOBAL)
     triple, cpu, features = processor.host()
     machine = _machine(triple, cpu, ",".join(features))
-    return _kept(llvm.create_lljit_compiler(machine, use_jit_link=True))
+    return _never_disposed(llvm.create_lljit_compiler(machine, use_jit_link=True))
 
 
 def _machine(triple: str, cpu: str, features: str) -> llvm.TargetMachine:
@@ -184,7 +184,7 @@ def _compile_here(ir_text: str, triple: str, cpu: str, features: str, kind: Kind
         if EXPLICIT in ir_text:
             _simplify(module, machine)
         else:
-            _optimize(module, machine, _may_go_side_by_side(ir_text), loops=not _has_odd_vectors(ir_text))
+            _optimize(module, machine, _may_run_slp(ir_text), loops=not _has_odd_vectors(ir_text))
         if kind == "object":
             return machine.emit_object(module)
         if kind == "ir":
@@ -205,7 +205,7 @@ def _simplify(module: llvm.ModuleRef, machine: llvm.TargetMachine) -> None:
     passes.run(module, llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options(speed_level=3)))
 
 
-def _may_go_side_by_side(ir_text: str) -> bool:
+def _may_run_slp(ir_text: str) -> bool:
     """Whether LLVM may run SLP vectorization, which takes a tenth of the compile time: not for modules that
     already store vectors, as the schedule chose these.
 
@@ -227,12 +227,12 @@ def _has_odd_vectors(ir_text: str) -> bool:
     return any(int(lanes).bit_count() > 1 for lanes in set(_VECTOR.findall(ir_text)))
 
 
-def _optimize(module: llvm.ModuleRef, machine: llvm.TargetMachine, side_by_side: bool, loops: bool) -> None:
-    """Run LLVM's default pipeline, with SLP vectorization if ``side_by_side`` and loop vectorization if
+def _optimize(module: llvm.ModuleRef, machine: llvm.TargetMachine, slp: bool, loops: bool) -> None:
+    """Run LLVM's default pipeline, with SLP vectorization if ``slp`` and loop vectorization if
     ``loops``."""
     options = llvm.create_pipeline_tuning_options(speed_level=3)
     options.loop_vectorization = options.loop_interleaving = loops
-    options.slp_vectorization = side_by_side
+    options.slp_vectorization = slp
     builder = llvm.create_pass_builder(machine, options)
     builder.getModulePassManager().run(module, builder)
 

@@ -30,7 +30,7 @@ def symbol_of(call: e.Foreign) -> str:
     return "tvmlite_packed_" + re.sub(r"\W", "_", f"{call.name}__{call.form}")
 
 
-def called(functions: Iterable[Node]) -> list[e.Foreign]:
+def packed_calls(functions: Iterable[Node]) -> list[e.Foreign]:
     """The calls of Python functions in ``functions``, one per symbol."""
     found: dict[str, e.Foreign] = {}
     for function in functions:
@@ -44,7 +44,7 @@ def callback(call: e.Foreign) -> Any:
     """A C function, to be kept alive, that calls the Python function registered under the call's name. One
     called for its effect is looked up at each call, so that it may be registered or replaced later. One
     called for its value is looked up now, as the code cannot continue without that value."""
-    function = registry.get_global_func(call.name) if gives_value(call) else _looked_up(call.name)
+    function = registry.get_global_func(call.name) if returns_value(call) else _late_bound(call.name)
     words = argument_words(call)
     types: list[Any] = []
     for word in words:
@@ -67,14 +67,14 @@ def callback(call: e.Foreign) -> Any:
         return 0
 
     def value(*values: Any) -> Any:
-        return traced(function, values, dtypes.numpy_of(call.dtype)).item()
+        return call_for_value(function, values, dtypes.numpy_of(call.dtype)).item()
 
-    if gives_value(call):
+    if returns_value(call):
         return ctypes.CFUNCTYPE(_SCALARS[call.dtype], *types)(value)
     return ctypes.CFUNCTYPE(ctypes.c_int32, *types)(run)
 
 
-def _looked_up(name: str) -> Callable[..., Any]:
+def _late_bound(name: str) -> Callable[..., Any]:
     """A function that calls the one registered as ``name`` at that time."""
 
     def function(*args: Any) -> Any:
@@ -83,7 +83,7 @@ def _looked_up(name: str) -> Callable[..., Any]:
     return function
 
 
-def gives_value(call: e.Foreign) -> bool:
+def returns_value(call: e.Foreign) -> bool:
     """Whether the call's value is the function's result, and not a code that says whether it failed."""
     return call.form.partition(",")[0] == "="
 
@@ -93,7 +93,7 @@ def argument_words(call: e.Foreign) -> list[str]:
     return [word for word in call.form.split(",") if word not in ("", "=")]
 
 
-def traced(function: Callable[..., Any], values: Sequence[Any], kind: np.dtype) -> Any:
+def call_for_value(function: Callable[..., Any], values: Sequence[Any], kind: np.dtype) -> Any:
     """The result of ``function`` for ``values``, as a number of ``kind``; the last of ``values`` if it
     returns None or raises, as an exception cannot propagate through compiled code."""
     try:

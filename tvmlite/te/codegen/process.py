@@ -49,10 +49,10 @@ def load(
     so that the caller has to keep them. Code that cannot run here is not loaded: its addresses are 0.
     """
     if reason_not_to_run(target):
-        return Absent()
+        return Unrunnable()
     every = with_shapes(functions)
     blobs = constants or {}
-    callbacks = {packed.symbol_of(call): packed.callback(call) for call in packed.called(every)}
+    callbacks = {packed.symbol_of(call): packed.callback(call) for call in packed.packed_calls(every)}
     if target.kind == "c":
         source = c.generate([*callees, *every], target)
         assert len(blobs) <= 1, "a library has one symbol of constants"
@@ -86,7 +86,7 @@ def absent_callees(functions: Sequence[loop.Function]) -> list[str]:
     return sorted(name for name in names if here is not None and not hasattr(here, name))
 
 
-class Absent:
+class Unrunnable:
     """A placeholder for code that cannot run here: every function is at address 0."""
 
     def address(self, name: str) -> int:

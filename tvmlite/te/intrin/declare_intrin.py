@@ -17,7 +17,7 @@ from tvmlite.te.lowering.widen import Widening
 from tvmlite.te.schedule.tensor_intrin import TensorIntrin, decl_buffer
 from tvmlite.te.tensor import tensor as t
 from tvmlite.te.tensor.inline import Bodies
-from tvmlite.te.tensor.reduction import combined, starts_of
+from tvmlite.te.tensor.reduction import combined, initial_values
 
 Emit: TypeAlias = Callable[[list[ir.Buffer], list[ir.Buffer]], Any]
 _BUFFER_OPTIONS = ("strides", "elem_offset", "offset_factor", "data_alignment", "scope")
@@ -91,7 +91,7 @@ def decl_tensor_intrin(
     ins, outs = [buffer(x) for x in op.inputs], [buffer(x) for x in op.outputs]
     parts = _reference(op, ins, outs) if fcompute is None else _parts(fcompute, ins, outs, label)
     for needs, emit in special.items():
-        parts = _chosen(tuple(needs.split(",")), _parts(emit, ins, outs, label), parts)
+        parts = _as_choices(tuple(needs.split(",")), _parts(emit, ins, outs, label), parts)
     body, reset, update, finish = parts
     assert body is not None
     return TensorIntrin(label, op, tuple(ins), tuple(outs), body, reset, update, finish)
@@ -128,7 +128,7 @@ def _parts(emit: Emit, ins: list[ir.Buffer], outs: list[ir.Buffer], name: str) -
     return statements[0], statements[1], statements[2], finish
 
 
-def _chosen(needs: tuple[str, ...], special: _Parts, portable: _Parts) -> _Parts:
+def _as_choices(needs: tuple[str, ...], special: _Parts, portable: _Parts) -> _Parts:
     """Each part as a choice: ``special`` on machines with all that it ``needs``, else ``portable``."""
     body, reset, update = (
         plain if fast is None or plain is None else ir.Choice(needs, fast, plain)
@@ -173,7 +173,7 @@ def _reduction(
     """A reduction's two statements: set the results to the identity, and combine them with one more value."""
     one = body[0]
     combiner, picked = one.combiner, [b.value_index for b in body]
-    starts = starts_of(one)
+    starts = initial_values(one)
     init = ir.sequence(*(ir.Store(o, place, starts[k]) for o, k in zip(outs, picked, strict=True)))
     arguments: dict[Any, Any] = {
         combiner.left[k]: ir.Load(out, place) for out, k in zip(outs, picked, strict=True)

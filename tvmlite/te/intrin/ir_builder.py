@@ -113,7 +113,7 @@ class IRBuilder:
 
     def __init__(self) -> None:
         self._open: list[list[ir.Stmt]] = [[]]
-        self._around: list[list[tuple[int, Callable[[ir.Stmt], ir.Stmt]]]] = [[]]
+        self._wrappers: list[list[tuple[int, Callable[[ir.Stmt], ir.Stmt]]]] = [[]]
 
     def emit(self, stmt: ir.Stmt | Expr) -> None:
         """Add a statement, or an expression evaluated for its effect."""
@@ -169,14 +169,14 @@ class IRBuilder:
         extents = shape if isinstance(shape, (tuple, list)) else (shape,)
         whole = tuple(_index(n, name) for n in extents)  # type: ignore[arg-type]
         buffer = ir.Buffer(name, dtypes.check(dtype), whole)
-        self._around_rest(lambda rest: ir.Allocate(buffer, rest))
+        self._wrap_rest(lambda rest: ir.Allocate(buffer, rest))
         return BufferVar(self, buffer)
 
     def let(self, name: str, value: Value) -> e.Var:
         """Evaluate ``value`` here once and bind it to a variable, valid until the enclosing scope closes."""
         expr = e.scalar("let: value", value)
         var = e.Var(arguments.text("let: name", name), expr.dtype)
-        self._around_rest(lambda rest: ir.Let(var, expr, rest))
+        self._wrap_rest(lambda rest: ir.Let(var, expr, rest))
         return var
 
     def buffer_ptr(self, buffer: ir.Buffer) -> BufferVar:
@@ -190,15 +190,15 @@ class IRBuilder:
     def begin(self) -> None:
         """Open a scope, which contains what is emitted from here on."""
         self._open.append([])
-        self._around.append([])
+        self._wrappers.append([])
 
-    def _around_rest(self, make: Callable[[ir.Stmt], ir.Stmt]) -> None:
+    def _wrap_rest(self, make: Callable[[ir.Stmt], ir.Stmt]) -> None:
         """Apply ``make`` to the statements emitted from here on, until the innermost scope closes."""
-        self._around[-1].append((len(self._open[-1]), make))
+        self._wrappers[-1].append((len(self._open[-1]), make))
 
     def close(self) -> ir.Stmt:
         """Close the innermost scope and return its statements, wrapped in its allocations and lets."""
-        statements, around = self._open.pop(), self._around.pop()
+        statements, around = self._open.pop(), self._wrappers.pop()
         for position, make in reversed(around):
             statements[position:] = [make(ir.sequence(*statements[position:]))]
         return ir.sequence(*statements)

@@ -27,12 +27,12 @@ class BufferAccess:
             raise TensorExpressionError(
                 f"vload: {self.name} holds {self.dtype}, it cannot be read as {dtype}", Span.of_caller()
             )
-        return ir.Load(self, _side_by_side(self, begin, lanes))
+        return ir.Load(self, _contiguous(self, begin, lanes))
 
     def vstore(self: Any, begin: Any, value: Any) -> ir.Store:
         """The statement that stores ``value``, a vector or scalar, starting at ``begin``."""
         expr = cast(self.dtype, value)
-        return ir.Store(self, _side_by_side(self, begin, expr.lanes), expr)
+        return ir.Store(self, _contiguous(self, begin, expr.lanes), expr)
 
     def access_ptr(
         self: Any,
@@ -53,7 +53,7 @@ class BufferAccess:
         return Call("address_of", (ir.Load(self, tuple(_index(self, one) for one in indices)),), "uint64")
 
 
-def _side_by_side(buffer: ir.Buffer, begin: Any, lanes: int) -> tuple[Expr, ...]:
+def _contiguous(buffer: ir.Buffer, begin: Any, lanes: int) -> tuple[Expr, ...]:
     given = tuple(begin) if isinstance(begin, (tuple, list)) else (begin,)
     if not given:
         raise TensorExpressionError(f"buffer {buffer.name!r} is indexed with nothing", Span.of_caller())

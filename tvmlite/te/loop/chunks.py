@@ -13,10 +13,10 @@ from tvmlite.runtime.pool.claiming import busiest
 from tvmlite.te import expr as e
 from tvmlite.te.loop import ir, scalars
 
-WORTH_A_THREAD = 150_000
+MIN_WORK_PER_THREAD = 150_000
 """The units of work (a load, an addition) that justify one more thread: some 10 microseconds."""
 
-MOST_ALONE = 1_000_000
+MAX_SERIAL_WORK = 1_000_000
 """The most work that a schedule may leave to one thread: its estimate does not count the copies it makes."""
 
 UNEVEN = "uneven"
@@ -51,22 +51,22 @@ def chunk_plans(
     found: list[ChunkPlan] = []
     for nest in _nests(function.body):
         if isinstance(nest, ir.For) and nest.kind == ir.PARALLEL:
-            found.append(_shared(nest, work, threads))
+            found.append(_parallel_plan(nest, work, threads))
         elif (serial := work.of(nest, {})) is not None and serial > 0:
-            found.append(ChunkPlan(1, float(serial), threads, float(threads), _alone(serial)))
+            found.append(ChunkPlan(1, float(serial), threads, float(threads), _serial_reason(serial)))
     return found
 
 
-def _alone(work: float) -> str:
+def _serial_reason(work: float) -> str:
     """The reason that one thread does all of ``work``, or "" if the work is too much for one."""
-    return f"{work:.0f} units of work run on one thread" if work <= MOST_ALONE else ""
+    return f"{work:.0f} units of work run on one thread" if work <= MAX_SERIAL_WORK else ""
 
 
-def _too_small(work: float, threads: int) -> str:
+def _too_small_reason(work: float, threads: int) -> str:
     """The reason that ``work`` is too little for ``threads`` threads, or "" if it is enough."""
-    if work >= threads * WORTH_A_THREAD:
+    if work >= threads * MIN_WORK_PER_THREAD:
         return ""
-    return f"{work:.0f} units of work justify {max(1, int(work) // WORTH_A_THREAD)} of {threads} threads"
+    return f"{work:.0f} units of work justify {max(1, int(work) // MIN_WORK_PER_THREAD)} of {threads} threads"
 
 
 def _nests(statement: ir.Stmt) -> list[ir.Stmt]:
@@ -89,7 +89,7 @@ def _has_parallel(statement: ir.Stmt) -> bool:
     return any(isinstance(node, ir.For) and node.kind == ir.PARALLEL for node in postorder(statement))
 
 
-def _shared(loop: ir.For, work: _Work, threads: int) -> ChunkPlan:
+def _parallel_plan(loop: ir.For, work: _Work, threads: int) -> ChunkPlan:
     iterations, begin = work.value(loop.extent, {}), work.value(loop.min, {})
     reason = str(dict(loop.annotations).get(UNEVEN, ""))
     if iterations is None or begin is None:
@@ -98,7 +98,7 @@ def _shared(loop: ir.For, work: _Work, threads: int) -> ChunkPlan:
     each = np.broadcast_to(work.of(loop.body, {loop.var: places}), iterations)
     total = float(each.sum())
     ratio = busiest(each.tolist(), threads) * threads / total if total else 1.0
-    return ChunkPlan(iterations, total, threads, ratio, reason or _too_small(total, threads))
+    return ChunkPlan(iterations, total, threads, ratio, reason or _too_small_reason(total, threads))
 
 
 class _Work:
@@ -117,7 +117,7 @@ class _Work:
     def of(self, statement: ir.Stmt, values: Values) -> Any:
         """The work of ``statement`` for these ``values`` of loop variables. They are numbers, but for the
         parallel loop's variable an array with one element per iteration; then the result is one, too."""
-        known = [values.get(var) for var in self._controls(statement)]
+        known = [values.get(var) for var in self._control_variables(statement)]
         key = (statement, *(id(value) if isinstance(value, np.ndarray) else value for value in known))
         if key not in self._known:
             self._known[key] = self._of(statement, values), known  # keeps the arrays alive: ids stay unique
@@ -143,7 +143,7 @@ class _Work:
 
     def _of_iterations(self, var: e.Var, body: ir.Stmt, begin: Any, iterations: Any, values: Values) -> Any:
         iterations = 1 if iterations is None else np.maximum(iterations, 0)
-        if var not in self._controls(body):
+        if var not in self._control_variables(body):
             return iterations * self.of(body, values)
         first = 0 if begin is None else begin
         each = [
@@ -152,13 +152,13 @@ class _Work:
         ]
         return sum(each)
 
-    def _controls(self, statement: ir.Stmt) -> frozenset[Any]:
+    def _control_variables(self, statement: ir.Stmt) -> frozenset[Any]:
         """The free variables that loop bounds and branch conditions in ``statement`` depend on."""
         if statement not in self._free:
             found: set[Any] = set()
             for child in statement.children():
                 if isinstance(child, ir.Stmt):
-                    found |= self._controls(child)
+                    found |= self._control_variables(child)
             match statement:
                 case ir.For(var, begin, extent, _):
                     found = (found - {var}) | _variables(begin) | _variables(extent)

@@ -29,7 +29,9 @@ def in_place(function: ir.Function, position: int) -> ir.Function:
     """
     param, (output,) = function.params[position], function.outputs
     assert isinstance(param, ir.Buffer)
-    if not (_is_in_step(function.body, param, output) or _is_by_slices(function.body, param, output)):
+    if not (
+        _is_elementwise(function.body, param, output) or _is_slice_by_slice(function.body, param, output)
+    ):
         raise TensorExpressionError(
             f"{function.name}: {output.name} cannot overwrite {param.name}, whose elements are read for "
             f"other elements of {output.name}, or before it is complete"
@@ -49,7 +51,7 @@ def in_place(function: ir.Function, position: int) -> ir.Function:
     return replace(function, params=params, body=rewrite(function.body, rule))
 
 
-def _is_in_step(body: ir.Stmt, param: ir.Buffer, output: ir.Buffer) -> bool:
+def _is_elementwise(body: ir.Stmt, param: ir.Buffer, output: ir.Buffer) -> bool:
     """Whether ``output`` is never read, and ``param`` only for stores to ``output`` at the same index."""
     allowed: set[Node] = set()
     for node in postorder(body):
@@ -63,7 +65,7 @@ def _is_in_step(body: ir.Stmt, param: ir.Buffer, output: ir.Buffer) -> bool:
     return all(load.buffer is not output and (load.buffer is not param or load in allowed) for load in loads)
 
 
-def _is_by_slices(body: ir.Stmt, param: ir.Buffer, output: ir.Buffer) -> bool:
+def _is_slice_by_slice(body: ir.Stmt, param: ir.Buffer, output: ir.Buffer) -> bool:
     """Whether ``body`` is a nest of serial loops around statements of which the first ones read ``param`` and
     later ones store ``output``, both in a slice of the current iteration only: the variable of each of these
     loops is by itself the index of one axis."""
@@ -76,12 +78,12 @@ def _is_by_slices(body: ir.Stmt, param: ir.Buffer, output: ir.Buffer) -> bool:
             case ir.Allocate(body=inner) | ir.Seq(body=(inner,)):
                 body = inner
             case ir.Seq(body=statements):
-                return _reads_first(statements, param, output, around)
+                return _reads_before_stores(statements, param, output, around)
             case _:
                 return False
 
 
-def _reads_first(
+def _reads_before_stores(
     statements: Sequence[ir.Stmt], param: ir.Buffer, output: ir.Buffer, around: Sequence[e.Var]
 ) -> bool:
     """Whether all ``statements`` that read ``param`` come before those that store ``output``, nothing reads

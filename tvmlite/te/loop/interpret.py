@@ -43,7 +43,7 @@ def interpret(
     arguments of a wrong number, dtype or shape. ``fma`` of float64 rounds twice, of narrower floats once
     (except for double rounding); all other arithmetic is rounded at each step to the node's dtype.
     """
-    with _room(), np.errstate(all="ignore"):
+    with _high_recursion_limit(), np.errstate(all="ignore"):
         run = _Run(function, dict(constants or {}), dict(kernels or {}), threads)
         run.start(arguments, sizes or {})
         return run.outputs()
@@ -54,7 +54,7 @@ class _TooSmall(Exception):
 
 
 @contextmanager
-def _room() -> Iterator[None]:
+def _high_recursion_limit() -> Iterator[None]:
     """Raise the recursion limit, as long sums need deep recursion."""
     limit = sys.getrecursionlimit()
     sys.setrecursionlimit(max(limit, 100_000))
@@ -114,9 +114,9 @@ class _Run:
                 body()
                 return
             except _TooSmall:
-                self.workspace = np.full(self.provide(), 0xFF, np.uint8)
+                self.workspace = np.full(self.needed_workspace(), 0xFF, np.uint8)
 
-    def provide(self) -> int:
+    def needed_workspace(self) -> int:
         """The bytes of workspace found to be needed; also set as ``CAPACITY`` for the next attempt."""
         assert self.function.dynamic_outputs is not None
         self.values[ir.CAPACITY] = np.int64(self.memory[self.function.dynamic_outputs].data[0])
@@ -143,7 +143,7 @@ class _Run:
 
     def bind(self, param: ir.Buffer, given: Any) -> None:
         array = np.asarray(given)
-        dtype = param.holds or param.dtype
+        dtype = param.narrow_dtype or param.dtype
         wanted = dtypes.numpy_of(dtype)
         shape = tuple(int(self.expr(x)()) for x in param.shape)
         if array.dtype != wanted or array.shape != shape:
@@ -452,8 +452,8 @@ class _Run:
         None or raised; if it is called for its effect, 0, or 1 if it raised."""
         given: list[Any] = []
         words = call.form.split(",") if call.form else []
-        gives_value = words[:1] == ["="]
-        for word in words[gives_value:]:
+        returns_value = words[:1] == ["="]
+        for word in words[returns_value:]:
             rank = word.partition(":")[2]
             if (text := registry.text_of(word)) is not None:
                 given.append(text)
@@ -464,10 +464,10 @@ class _Run:
             data, shape = values[0], tuple(int(n) for n in values[1 : 1 + int(rank)])
             given.append(data[: int(np.prod(shape))].reshape(shape))
             del values[: 1 + int(rank)]
-        kind, old = dtypes.numpy_of(call.dtype), given[-1] if gives_value else 1
+        kind, old = dtypes.numpy_of(call.dtype), given[-1] if returns_value else 1
         try:
             made = function(*given)
-            return kind.type((old if made is None else made) if gives_value else 0)
+            return kind.type((old if made is None else made) if returns_value else 0)
         except Exception:  # the user's function fails here as in compiled code
             traceback.print_exc()
             return kind.type(old)

@@ -35,8 +35,8 @@ class Buffer(Node):
     Compared by identity: the same Buffer object is the same memory. ``scope`` is ``"param"`` (passed by
     the caller), ``"local"`` (an Allocate), ``"view"`` (part of the workspace, bound by a View) or
     ``"constant"`` (an external symbol of this name or, bound by a View, part of ``NAME_constants``).
-    ``strides`` are in elements. ``holds`` is the narrow dtype that the caller passes for a parameter whose
-    ``dtype`` ``passes.narrow`` has changed to uint8; its bytes are the bits of that dtype.
+    ``strides`` are in elements. ``narrow_dtype`` is the narrow dtype that the caller passes for a parameter
+    whose ``dtype`` ``passes.narrow`` has changed to uint8; its bytes are the bits of that dtype.
     """
 
     name: str
@@ -45,7 +45,7 @@ class Buffer(Node):
     scope: str = "local"
     strides: tuple[Expr, ...] = ()
     alignment: int = 0
-    holds: str = ""
+    narrow_dtype: str = ""
     identity: ClassVar[bool] = True
 
     def __repr__(self) -> str:

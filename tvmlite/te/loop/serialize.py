@@ -14,7 +14,7 @@ from typing import Any
 from tvmlite.core.node import Node
 from tvmlite.te.expr import nodes
 from tvmlite.te.loop import ir
-from tvmlite.te.loop.passes.simplify import take_as_simple
+from tvmlite.te.loop.passes.simplify import mark_simplified
 
 _CLASSES = tuple(
     sorted(
@@ -68,7 +68,7 @@ def decode(data: bytes | str, known: Sequence[Node] = ()) -> Any:
     for row in json.loads(data):
         made.append(made[row] if isinstance(row, int) else _node(row, made))
     root = made[-1]
-    return take_as_simple(root) if isinstance(root, ir.Function) else root
+    return mark_simplified(root) if isinstance(root, ir.Function) else root
 
 
 def _node(row: list[Any], made: list[Any]) -> Node:

@@ -64,7 +64,7 @@ def _parameter(param: ir.Buffer | e.Var, function: ir.Function, names: dict[obje
         shape = tuple(_extent(x, function, names) for x in param.shape)
         shared = dict(dict(function.attrs).get("in_place", ())).get(param)
         in_place = "" if shared is None else names[shared]
-        return Parameter(names[param], kind, param.holds or param.dtype, shape, in_place)
+        return Parameter(names[param], kind, param.narrow_dtype or param.dtype, shape, in_place)
     return Parameter(names[param], "scalar", param.dtype)
 
 

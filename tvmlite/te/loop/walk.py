@@ -94,7 +94,7 @@ class Walker:
         return self.stmt(node) if isinstance(node, ir.Stmt) else self.expr(node)
 
 
-class Informed(Walker):
+class AnalyzingWalker(Walker):
     """A walker with an ``analyzer`` that knows the ranges of the loops around a statement."""
 
     def __init__(self, analyzer: Analyzer) -> None:
@@ -116,7 +116,7 @@ class Informed(Walker):
             return then, self.stmt(branch.otherwise)
 
 
-class Renaming(Informed):
+class BufferRenamer(AnalyzingWalker):
     """A walker that replaces buffers: subclasses enter each with its replacement in ``renamed``."""
 
     def __init__(self, analyzer: Analyzer) -> None:

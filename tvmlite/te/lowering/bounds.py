@@ -26,9 +26,9 @@ from tvmlite.te.schedule.relations import (
     Number,
     Ranges,
     all_of,
+    derived_from,
     intervals_up,
-    made_from,
-    met_with,
+    nonempty_with,
     pass_down,
     plain,
     unfused,
@@ -64,7 +64,7 @@ class Bounds:
     whole: Ranges = field(default_factory=dict)
     loops: dict[IterVar, e.Var] = field(default_factory=dict)
 
-    one_size: ClassVar[bool] = True
+    constant_size: ClassVar[bool] = True
     """Whether a stage's region has one size in all iterations of the loops around it, as a buffer has."""
 
     def variable(self, axis: IterVar) -> e.Var:
@@ -106,7 +106,7 @@ class Bounds:
                 room = self.ranges[split.parent].extent - begin - size - self.position(leaf) * size
                 if isinstance(room, Expr):
                     self.analyzer.assume(room >= 0)
-        for axis in met_with(stage.relations, leaf):
+        for axis in nonempty_with(stage.relations, leaf):
             extent = self.ranges[axis].extent
             if axis is not leaf and isinstance(extent, Expr) and extent not in known:
                 known.add(extent)
@@ -163,9 +163,9 @@ def infer(
                 widening.extent(plain(axis.dom.min)), widening.extent(plain(axis.dom.extent))
             )
             bounds.ranges[axis] = bounds.whole[axis]
-        if isinstance(op, t.ComputeOp) and stage.alongside:
+        if isinstance(op, t.ComputeOp) and stage.is_computed_with:
             _check_scope(stage, consumers[op])
-            extension("alongside").set_region(stage, op, bounds)
+            extension("compute_with").set_region(stage, op, bounds)
         elif isinstance(op, t.ComputeOp) and op not in given:
             _set_region(stage, op, consumers[op], formulas, bounds)
         _set_loops(stage, bounds)
@@ -209,14 +209,14 @@ def _set_region(
             by_loops = extension("fused_reads").by_loops(stage, consumer, bounds) if fused else None
             for tensor, places in formulas[consumer.op].reads.items():
                 for place in places if tensor.op is op else ():
-                    needed.append([_read(index, running, by_loops, bounds.analyzer) for index in place])
+                    needed.append([_interval(index, running, by_loops, bounds.analyzer) for index in place])
     with bounds.inside(stage, own=False):
         for axis, *intervals in zip(op.axis, *needed, strict=True):
             # None if nothing is read any more: inlining a stage may drop reads that were passed to it
             interval = reduce(lambda a, b: union(a, b, bounds.analyzer), intervals) if intervals else None
             part = bounds.ranges[axis] = clip(interval, axis, stage, bounds)
-            if axis in stage.multiples:
-                bounds.ranges[axis] = extension("memory").in_groups(part, axis, stage, bounds)
+            if axis in stage.bound_alignments:
+                bounds.ranges[axis] = extension("memory").rounded_to_groups(part, axis, stage, bounds)
 
 
 def running_intervals(
@@ -237,7 +237,7 @@ def running_intervals(
     for owner, leaf in loops_around(stage):
         inside = inside and leaf is not loop
         if bounds.runs(needed, owner, leaf, inside):
-            partial.update(_of_tiles(owner, leaf, bounds))
+            partial.update(_shrinking_tile_loops(owner, leaf, bounds))
             outside[bounds.loops[leaf]] = Interval(0, bounds.ranges[leaf].extent - 1)
     intervals_up(stage.relations, bounds.ranges, found)
     op = stage.op
@@ -245,7 +245,7 @@ def running_intervals(
     return {bounds.variable(axis): _relax(axis, found[axis], outside, partial, bounds) for axis in axes}
 
 
-def _read(index: Expr, running: Environment, by_loops: Any, analyzer: Analyzer) -> Interval | None:
+def _interval(index: Expr, running: Environment, by_loops: Any, analyzer: Analyzer) -> Interval | None:
     """The interval of ``index`` by the axes in it or, if narrower, by the loops these are derived from."""
     known = evaluate(index, running, analyzer)
     if by_loops is None or (known is not None and known.is_point):
@@ -258,13 +258,13 @@ def shrinks(stage: Stage, leaf: IterVar) -> bool:
     return any(isinstance(r, Split) and r.tail == SHRINK and r.outer is leaf for r in stage.relations)
 
 
-def _of_tiles(stage: Stage, leaf: IterVar, bounds: Bounds) -> set[e.Var]:
+def _shrinking_tile_loops(stage: Stage, leaf: IterVar, bounds: Bounds) -> set[e.Var]:
     """The variables of the loops over shrinking tiles whose outer loop is ``leaf`` of ``stage``. A loop of
     one iteration has no variable to look for; ``_ANY`` represents it."""
     if not shrinks(stage, leaf):
         return set()
     split = next(r for r in stage.relations if isinstance(r, Split) and r.outer is leaf)
-    parts = made_from(stage.relations, [split.outer, split.inner])
+    parts = derived_from(stage.relations, [split.outer, split.inner])
     hidden = {_ANY} if e.is_const(bounds.ranges[leaf].extent, 1) else set()
     return hidden | {bounds.loops[one] for one in stage.leaf_iter_vars if one in parts}
 
@@ -283,16 +283,16 @@ def _relax(
     """Extend ``interval`` of ``axis`` by the running loops ``outside``, on which its low end may depend. The
     loops of ``partial`` continue in further loops, which are not visible here."""
     if _ANY in partial or (isinstance(interval.low, Expr) and mentions(interval.low, tuple(partial))):
-        return _anywhere(axis, (*outside, *partial), bounds)
+        return _whole_range(axis, (*outside, *partial), bounds)
     if not outside or isinstance(interval.low, int):
         return interval
     low = evaluate(interval.low, outside, bounds.analyzer)
     if low is None:
-        return _anywhere(axis, (*outside, *partial), bounds)
+        return _whole_range(axis, (*outside, *partial), bounds)
     return Interval(low.low, low.width + interval.width)
 
 
-def _anywhere(axis: IterVar, running: tuple[e.Var, ...], bounds: Bounds) -> Interval:
+def _whole_range(axis: IterVar, running: tuple[e.Var, ...], bounds: Bounds) -> Interval:
     """The range of ``axis``, which in a scan is all that can be computed at this iteration; or the whole
     axis, if its range depends on loops that are ``running``."""
     part = bounds.ranges[axis]
@@ -320,10 +320,10 @@ def clip(interval: Interval | None, axis: IterVar, stage: Stage, bounds: Bounds)
         return Extent(first, max(0, last - first + 1))
     if stage.attach_type != AT and not (isinstance(low, int) and isinstance(width, int)):
         return whole
-    return Extent(low, never_negative(width + 1) if bounds.one_size else width + 1)
+    return Extent(low, clamp_to_zero(width + 1) if bounds.constant_size else width + 1)
 
 
-def never_negative(extent: Number) -> Number:
+def clamp_to_zero(extent: Number) -> Number:
     """``extent``, but at least 0: a buffer exists even where loops of that extent have no iteration."""
     if at_least(extent, 0, Analyzer()):
         return extent
@@ -333,7 +333,7 @@ def never_negative(extent: Number) -> Number:
 def _constant_width(width: Number, bounds: Bounds) -> Number | None:
     """``width`` as a constant if possible, else a width that suits ``bounds``; None if there is neither."""
     width = simplify(bounds.analyzer, width)
-    return width if isinstance(width, int) else extension("intervals").one_width(width, bounds)
+    return width if isinstance(width, int) else extension("intervals").loop_invariant_width(width, bounds)
 
 
 def _check_scope(stage: Stage, consumers: list[Stage]) -> None:

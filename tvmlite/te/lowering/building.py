@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 @dataclass
 class Building:
     """The inputs and the result of building loop nests. ``attached`` holds the stages computed in each loop,
-    ``current`` gives the tensor that replaces one, ``shared`` tensors use the memory of others, and ``after``
-    holds statements that follow a loop. ``loops`` is filled with the loops as they are built."""
+    ``current`` gives the tensor that replaces one, ``shared`` tensors use the memory of others, and
+    ``after_loop`` holds statements that follow a loop. ``loops`` is filled with loops as they are built."""
 
     bounds: Bounds
     formulas: dict[Operation, Formula]
@@ -32,7 +32,7 @@ class Building:
     current: Callable[[Tensor], Tensor]
     layouts: dict[Operation, IndexMap]
     shared: frozenset[Tensor]
-    after: dict[IterVar, list[ir.Stmt]]
+    after_loop: dict[IterVar, list[ir.Stmt]]
     loops: dict[IterVar, ir.Stmt] = field(default_factory=dict)
 
     def first(self, op: Operation) -> tuple[Number, ...]:

@@ -11,7 +11,7 @@ from tvmlite.te.expr import Expr
 from tvmlite.te.loop import ir
 from tvmlite.te.lowering.bounds import Bounds
 from tvmlite.te.lowering.intervals import at_least, simplify
-from tvmlite.te.schedule.relations import Number, made_from, overruns
+from tvmlite.te.schedule.relations import Number, derived_from, overruns
 from tvmlite.te.schedule.stage import Stage
 from tvmlite.te.schedule.stage_base import SHRINK, Fuse, Split
 from tvmlite.te.tensor import tensor as t
@@ -20,18 +20,18 @@ from tvmlite.te.tensor.tensor import IterVar
 
 @dataclass
 class Guard:
-    """A condition on ``axis`` under which a stage computes. ``for_start``: whether the initialisation of a
+    """A condition on ``axis`` under which a stage computes. ``for_init``: whether the initialisation of a
     reduction needs it too."""
 
     axis: IterVar
     condition: Expr
-    for_start: bool
+    for_init: bool
 
 
 def guards_of(stage: Stage, op: t.ComputeOp, values: Mapping[IterVar, Number], bounds: Bounds) -> list[Guard]:
     """The conditions for an iteration to count, where the axes have ``values``: splits may exceed their axis,
     and the region that a consumer needs may exceed the tensor."""
-    analyzer, parts = bounds.analyzer, parts_of(stage)
+    analyzer, parts = bounds.analyzer, axis_kinds(stage)
     guards: list[Guard] = []
 
     def require(axis: IterVar, room: Number) -> None:
@@ -52,7 +52,7 @@ def guards_of(stage: Stage, op: t.ComputeOp, values: Mapping[IterVar, Number], b
     return guards
 
 
-def parts_of(stage: Stage) -> dict[IterVar, frozenset[str]]:
+def axis_kinds(stage: Stage) -> dict[IterVar, frozenset[str]]:
     """For each axis, whether it is derived from data axes, reduce axes, or both."""
     parts = {axis: frozenset(["reduce" if axis.kind == "reduce" else "data"]) for axis in stage.op.loop_axes}
     for relation in stage.relations:
@@ -88,7 +88,7 @@ def depth_in(guard: Guard, stage: Stage, leaves: Sequence[IterVar], loops: Mappi
     depth = depth_of(guard.condition, leaves, loops)
     for split in stage.relations:
         if isinstance(split, Split) and split.tail == SHRINK and split.outer in leaves:
-            if split.parent in made_from(stage.relations, [guard.axis]):
+            if split.parent in derived_from(stage.relations, [guard.axis]):
                 depth = max(depth, leaves.index(split.outer))
     return depth
 

@@ -62,7 +62,7 @@ def union(a: Interval | None, b: Interval | None, analyzer: Analyzer) -> Interva
             return None
         least, most = known.low, known.high
     start = min(least, 0)
-    return Interval(a.low + start, greater(a.width, b.width + most) - start)
+    return Interval(a.low + start, maximum(a.width, b.width + most) - start)
 
 
 def at_least(value: Number, bound: int, analyzer: Analyzer) -> bool:
@@ -70,7 +70,7 @@ def at_least(value: Number, bound: int, analyzer: Analyzer) -> bool:
     return value >= bound if isinstance(value, int) else analyzer.prove(value >= bound)
 
 
-def greater(a: Number, b: Number) -> Number:
+def maximum(a: Number, b: Number) -> Number:
     """The maximum of two numbers."""
     if isinstance(a, int) and isinstance(b, int):
         return max(a, b)

@@ -15,7 +15,7 @@ from tvmlite.te.arith import Analyzer
 from tvmlite.te.extensions import extension
 from tvmlite.te.loop import ir
 from tvmlite.te.loop.passes.simplify import simplify_once
-from tvmlite.te.lowering.bounds import Bounds, Formula, formula_of, infer, never_negative
+from tvmlite.te.lowering.bounds import Bounds, Formula, clamp_to_zero, formula_of, infer
 from tvmlite.te.lowering.building import Building, index_of
 from tvmlite.te.lowering.nest import attach
 from tvmlite.te.lowering.widen import Widening
@@ -47,20 +47,20 @@ def lower(
     normal = schedule.normalize()
     params = {arg: normal.current(x) if x.op in normal.stage_map else x for arg, x in tensors.items()}
     given = frozenset(tensor.op for tensor in params.values())
-    _check_whole(schedule, tensors)
+    _check_at_root(schedule, tensors)
     _check_complete(normal, given)
-    if any(stage.arranges_memory for stage in schedule.stages):
+    if any(stage.has_memory_primitives for stage in schedule.stages):
         extension("memory").check(schedule, normal, given)
     if any(stage.op.kind == "extern" for stage in normal.stages):
         extension("extern").check_layouts(normal.stages)
 
-    widening = Widening(_whole_extents(params.values()))
+    widening = Widening(_extent_variables(params.values()))
     formulas: dict[Operation, Formula] = {
         stage.op: formula_of(stage.op, widening)
         for stage in normal.stages
         if isinstance(stage.op, t.ComputeOp)
     }
-    building, body = _built(normal, _Given(params, given, formulas, widening))
+    building, body = _build(normal, _Inputs(params, given, formulas, widening))
     if _has_scans(normal):
         body = ir.sequence(*extension("scan").room_for_scans(normal, widening), body)
 
@@ -74,7 +74,7 @@ def lower(
 
 
 @dataclass(frozen=True)
-class _Given:
+class _Inputs:
     """The inputs of lowering that do not depend on how loops are scheduled."""
 
     params: dict[Tensor, Tensor]
@@ -83,8 +83,8 @@ class _Given:
     widening: Widening
 
 
-def _built(
-    normal: Schedule, given: _Given, loop: IterVar | None = None, around: Building | None = None
+def _build(
+    normal: Schedule, given: _Inputs, loop: IterVar | None = None, around: Building | None = None
 ) -> tuple[Building, ir.Stmt]:
     """Build the loop nests of ``normal``; if only ``loop`` is needed, ``around`` gives what is outside it."""
     known = None if around is None else around.bounds.loops
@@ -106,10 +106,10 @@ def _built(
     building = Building(bounds, given.formulas, buffers, whole, attached, normal.current, layouts, shared, {})
 
     def smaller(variant: Schedule, outer: IterVar) -> ir.Stmt:
-        return _built(variant, given, outer, building)[0].loops[outer]
+        return _build(variant, given, outer, building)[0].loops[outer]
 
     if any(isinstance(r, Split) and r.tail == SHRINK for stage in normal.stages for r in stage.relations):
-        building.after.update(extension("shrink").smaller_tiles(normal, bounds.ranges, loops, smaller))
+        building.after_loop.update(extension("shrink").smaller_tiles(normal, bounds.ranges, loops, smaller))
     roots = [s for s in normal.stages if s.attach_type != AT and not isinstance(s.op, t.PlaceholderOp)]
     return building, attach(building, roots, ir.Seq(()))
 
@@ -136,11 +136,11 @@ def _arguments(schedule: Schedule, args: Sequence[Any]) -> dict[Tensor, Tensor]:
     return found
 
 
-def _check_whole(schedule: Schedule, tensors: dict[Tensor, Tensor]) -> None:
+def _check_at_root(schedule: Schedule, tensors: dict[Tensor, Tensor]) -> None:
     """Check that each tensor that is an argument is computed whole, in its own loops."""
     for tensor in tensors:
         stage = schedule.stage_map.get(tensor.op)
-        if stage is not None and stage.attach_type in (AT, INLINE) and not stage.alongside:
+        if stage is not None and stage.attach_type in (AT, INLINE) and not stage.is_computed_with:
             primitive = "compute_at" if stage.attach_type == AT else "compute_inline"
             raise ScheduleError(
                 f"{primitive}: {tensor.name} is an argument of the function, so it is computed at the root",
@@ -162,7 +162,7 @@ def _check_complete(normal: Schedule, given: frozenset[Operation]) -> None:
             )
 
 
-def _whole_extents(params: Iterable[Tensor]) -> list[e.Var]:
+def _extent_variables(params: Iterable[Tensor]) -> list[e.Var]:
     """The variables that are the extent of an axis of an array argument, and thus known to be at least 0."""
     return list(dict.fromkeys(n for tensor in params for n in tensor.shape if isinstance(n, e.Var)))
 
@@ -211,7 +211,7 @@ def _buffers(normal: Schedule, params: dict[Tensor, Tensor], bounds: Bounds) -> 
         for tensor in stage.op.outputs:
             if tensor not in made:
                 shape = [widen(n) for n in tensor.shape] if region is None else [x.extent for x in region]
-                add(tensor, map(never_negative, shape), "local", _alignment(stage))
+                add(tensor, map(clamp_to_zero, shape), "local", _alignment(stage))
     return made
 
 
@@ -242,7 +242,7 @@ def _sizes(args: Sequence[Any], params: dict[Tensor, Tensor], widening: Widening
     """The size variables in the shapes of arguments, in order of first appearance, except those that are
     arguments. An error if one of them is never an extent by itself."""
     known = {arg for arg in args if isinstance(arg, e.Var)}
-    whole = {widening.variable(v) for v in _whole_extents(params.values())}
+    whole = {widening.variable(v) for v in _extent_variables(params.values())}
     found: dict[e.Var, None] = {}
     for tensor in params.values():
         for extent in tensor.shape:

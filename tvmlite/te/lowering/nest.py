@@ -15,18 +15,18 @@ from tvmlite.te.lowering.bounds import Bounds
 from tvmlite.te.lowering.building import Building, index_of
 from tvmlite.te.lowering.guards import Guard, depth_in, guarded, guards_of
 from tvmlite.te.lowering.reduction_init import (
-    Start,
+    Init,
+    init_axes,
+    init_depth,
+    init_loops,
+    init_values,
     one_loop,
-    start_axes,
-    start_depth,
-    start_loops,
-    start_values,
 )
 from tvmlite.te.schedule.relations import Number, values_up
 from tvmlite.te.schedule.stage import Stage
 from tvmlite.te.tensor import tensor as t
 from tvmlite.te.tensor.inline import Bodies
-from tvmlite.te.tensor.reduction import combined, starts_of
+from tvmlite.te.tensor.reduction import combined, initial_values
 from tvmlite.te.tensor.tensor import IterVar, TensorRead
 
 
@@ -51,7 +51,7 @@ def loop_nest(stage: Stage, building: Building) -> ir.Stmt:
     mapping = _axes_at(values, op, bounds)
     reduces = [node for node in building.formulas[op].body if isinstance(node, t.Reduce)]
     if not reduces:
-        body = _in_buffers(building.formulas[op].body, mapping, building)
+        body = _with_loads(building.formulas[op].body, mapping, building)
         stores = [
             ir.Store(building.buffers[o], p, v) for o, p, v in zip(op.outputs, places, body, strict=True)
         ]
@@ -59,7 +59,7 @@ def loop_nest(stage: Stage, building: Building) -> ir.Stmt:
         return loops_around_body(stage, building, whole if when is None else ir.If(when, whole), guards)
     update = _update(op, reduces, places, mapping, building)
     update = update if when is None else ir.If(when, update)
-    return loops_around_body(stage, building, update, guards, start_of(stage, op, reduces, building))
+    return loops_around_body(stage, building, update, guards, init_of(stage, op, reduces, building))
 
 
 def _axes_at(values: dict[IterVar, Number], op: t.ComputeOp, bounds: Bounds) -> dict[e.Var, Expr]:
@@ -73,17 +73,17 @@ def loops_around_body(
     building: Building,
     body: ir.Stmt,
     guards: list[Guard],
-    start: Start | None = None,
+    init: Init | None = None,
     leaves: Sequence[IterVar] | None = None,
 ) -> ir.Stmt:
     """Wrap ``body`` in the loops ``leaves`` of ``stage``, by default all. Each guard is placed as far out as
-    the loops in its condition allow; ``start``, if any, at its depth."""
+    the loops in its condition allow; ``init``, if any, at its depth."""
     bounds, leaves = building.bounds, stage.leaf_iter_vars if leaves is None else leaves
     depths = [depth_in(guard, stage, leaves, bounds.loops) for guard in guards]
     for depth in range(len(leaves) - 1, -2, -1):
-        if start is not None and depth == start.depth - 1:
-            finish = () if start.finish is None else (start.finish,)
-            body = ir.sequence(start_loops(stage, bounds, start), body, *finish)
+        if init is not None and depth == init.depth - 1:
+            finish = () if init.finish is None else (init.finish,)
+            body = ir.sequence(init_loops(stage, bounds, init), body, *finish)
         here = [g for g, d in zip(guards, depths, strict=True) if d == depth]
         body = guarded(here, body) if depth < 0 else _around(stage, leaves[depth], building, here, body)
     return body
@@ -94,21 +94,21 @@ def _around(stage: Stage, leaf: IterVar, building: Building, guards: list[Guard]
     inside = building.attached.get(leaf, [])
     ahead = []
     if any(one.double_buffered for one in inside):
-        ahead = extension("staging").doubled(inside, stage, leaf, building)
+        ahead = extension("staging").double_buffered_stages(inside, stage, leaf, building)
     body = attach(building, [one for one in inside if not one.double_buffered], body)
     if stage.prefetches:
         body = ir.sequence(*extension("staging").prefetches(stage, leaf, building), body)
     body = guarded(guards, body)
     body = one_loop(stage, leaf, building.bounds.loops[leaf], building.bounds, body)
-    body = _in_pieces(stage, leaf, body)
+    body = _partitioned(stage, leaf, body)
     if ahead:
-        assert isinstance(body, ir.For), "doubled refuses loops of one iteration and loops in pieces"
-        body = extension("staging").one_ahead(ahead, body, building)
+        assert isinstance(body, ir.For), "double_buffered_stages refuses other loops"
+        body = extension("staging").double_buffered_loop(ahead, body, building)
     building.loops[leaf] = body
-    return ir.sequence(body, *building.after.get(leaf, ()))
+    return ir.sequence(body, *building.after_loop.get(leaf, ()))
 
 
-def _in_pieces(stage: Stage, leaf: IterVar, loop: ir.Stmt) -> ir.Stmt:
+def _partitioned(stage: Stage, leaf: IterVar, loop: ir.Stmt) -> ir.Stmt:
     """``loop`` as several consecutive loops, if ``loop_partition`` was called on it."""
     sizes = stage.partitions.get(leaf)
     if sizes is None or not isinstance(loop, ir.For):
@@ -145,7 +145,7 @@ def attach(building: Building, stages: Sequence[Stage], body: ir.Stmt) -> ir.Stm
     return body
 
 
-def _in_buffers(body: Sequence[Expr], mapping: dict[e.Var, Expr], building: Building) -> tuple[Expr, ...]:
+def _with_loads(body: Sequence[Expr], mapping: dict[e.Var, Expr], building: Building) -> tuple[Expr, ...]:
     """``body`` with axes replaced as ``mapping`` says and reads of tensors by loads from their buffers."""
 
     def rule(node: Node) -> Any:
@@ -158,15 +158,15 @@ def _in_buffers(body: Sequence[Expr], mapping: dict[e.Var, Expr], building: Buil
     return rewrite(Bodies(tuple(body)), rule).body
 
 
-def start_of(stage: Stage, op: t.ComputeOp, reduces: Sequence[t.Reduce], building: Building) -> Start:
+def init_of(stage: Stage, op: t.ComputeOp, reduces: Sequence[t.Reduce], building: Building) -> Init:
     """The initialisation of the result by the reduction's identity, or by its ``init``."""
     bounds, leaves = building.bounds, stage.leaf_iter_vars
-    depth = start_depth(stage, leaves)
-    axes = start_axes(stage, leaves[depth:])
+    depth = init_depth(stage, leaves)
+    axes = init_axes(stage, leaves[depth:])
     loops = {
         axis: bounds.loops[axis] if axis in bounds.loops else e.Var(axis.var.name, e.INDEX) for axis in axes
     }
-    values = start_values(stage, bounds, leaves[:depth], loops)
+    values = init_values(stage, bounds, leaves[:depth], loops)
     with bounds.inside(stage, own=True):
         for axis in axes:
             if axis not in bounds.loops:
@@ -174,10 +174,10 @@ def start_of(stage: Stage, op: t.ComputeOp, reduces: Sequence[t.Reduce], buildin
         guards = guards_of(stage, op, values, bounds)
     places = [building.place(tensor, [values[axis] for axis in op.axis]) for tensor in op.outputs]
     one = reduces[0]
-    starts = _in_buffers(starts_of(one), _axes_at(values, op, bounds), building)
+    initial = _with_loads(initial_values(one), _axes_at(values, op, bounds), building)
     targets = _targets(op, reduces, places, building)
-    body = ir.sequence(*(ir.Store(*targets[k], value) for k, value in enumerate(starts)))
-    return Start(body, depth, loops, guards)
+    body = ir.sequence(*(ir.Store(*targets[k], value) for k, value in enumerate(initial)))
+    return Init(body, depth, loops, guards)
 
 
 def _update(
@@ -190,7 +190,7 @@ def _update(
     """The statement that combines the result with one more value."""
     one, targets = reduces[0], _targets(op, reduces, places, building)
     count, own = len(one.source), one.combiner
-    given = _in_buffers((*one.source, *one.free_values, one.condition), mapping, building)
+    given = _with_loads((*one.source, *one.free_values, one.condition), mapping, building)
     arguments: dict[e.Var, Expr] = {left: ir.Load(*targets[k]) for k, left in enumerate(own.left)}
     arguments.update(zip((*own.right, *own.free), given[:-1], strict=True))
     update, condition = _store_all([targets[k] for k in range(count)], combined(own, arguments)), given[-1]

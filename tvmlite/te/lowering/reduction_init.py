@@ -10,15 +10,15 @@ from tvmlite.core.node import substitute
 from tvmlite.te import expr as e
 from tvmlite.te.loop import ir
 from tvmlite.te.lowering.bounds import Bounds
-from tvmlite.te.lowering.guards import Guard, depth_of, guarded, parts_of
-from tvmlite.te.schedule.relations import Number, made_from, values_up
+from tvmlite.te.lowering.guards import Guard, axis_kinds, depth_of, guarded
+from tvmlite.te.schedule.relations import Number, derived_from, values_up
 from tvmlite.te.schedule.stage import Stage
 from tvmlite.te.schedule.stage_base import SHRINK, UNROLL, VECTORIZE, Fuse, Relation, Split
 from tvmlite.te.tensor.tensor import IterVar
 
 
 @dataclass
-class Start:
+class Init:
     """Code before the loop at ``depth``: ``body``, in its own ``loops``, under those of ``guards`` that
     depend on them. ``finish``, if any, is executed after that loop."""
 
@@ -29,10 +29,10 @@ class Start:
     finish: ir.Stmt | None = None
 
 
-def start_depth(stage: Stage, leaves: Sequence[IterVar]) -> int:
+def init_depth(stage: Stage, leaves: Sequence[IterVar]) -> int:
     """The position among ``leaves`` of the loop before which the reduction is initialised: the outermost that
     reduces, unless ``decompose_reduction`` names one further out."""
-    parts, wanted = parts_of(stage), stage.init_axis
+    parts, wanted = axis_kinds(stage), stage.init_axis
     reducing = next((n for n, leaf in enumerate(leaves) if "reduce" in parts[leaf]), len(leaves))
     if wanted is None:
         return reducing
@@ -46,11 +46,11 @@ def start_depth(stage: Stage, leaves: Sequence[IterVar]) -> int:
     return depth
 
 
-def start_axes(stage: Stage, leaves: Sequence[IterVar]) -> list[IterVar]:
+def init_axes(stage: Stage, leaves: Sequence[IterVar]) -> list[IterVar]:
     """The data axes to iterate over to reach all elements of the loops ``leaves``. A loop fused from data and
     reduce axes has no iteration if the reduction is empty, so the data axes it was fused from are used
     instead; likewise the axis of tiles that shrink in further loops."""
-    parts = parts_of(stage)
+    parts = axis_kinds(stage)
     sources = {}
     partial: list[IterVar] = []
     for relation in stage.relations:
@@ -62,7 +62,7 @@ def start_axes(stage: Stage, leaves: Sequence[IterVar]) -> list[IterVar]:
             case Fuse(outer, inner, fused):
                 sources[fused] = (outer, inner)
     found: dict[IterVar, None] = {}
-    todo, in_part = list(reversed(leaves)), made_from(stage.relations, partial)
+    todo, in_part = list(reversed(leaves)), derived_from(stage.relations, partial)
     while todo:
         axis = todo.pop()
         if parts[axis] == {"data"} and axis not in in_part:
@@ -72,16 +72,17 @@ def start_axes(stage: Stage, leaves: Sequence[IterVar]) -> list[IterVar]:
     return list(found)
 
 
-def start_values(
+def init_values(
     stage: Stage, bounds: Bounds, outer: Sequence[IterVar], loops: Mapping[IterVar, e.Var]
 ) -> dict[IterVar, Number]:
-    """The values of all data axes inside the stage's loops ``outer`` and the ``loops`` of its start."""
-    parts = parts_of(stage)
+    """The values of all data axes inside the stage's loops ``outer`` and the ``loops`` of its
+    initialisation."""
+    parts = axis_kinds(stage)
     values: dict[IterVar, Number] = {leaf: bounds.position(leaf) for leaf in outer}
     for axis, var in loops.items():
         first, extent = bounds.ranges[axis]
         values[axis] = first if e.is_const(extent, 1) else var + first
-    below = made_from(stage.relations, list(loops)) - loops.keys()  # derived from axes in ``loops``
+    below = derived_from(stage.relations, list(loops)) - loops.keys()  # derived from axes in ``loops``
 
     def is_known(relation: Relation) -> bool:
         match relation:
@@ -96,17 +97,17 @@ def start_values(
     return values
 
 
-def start_loops(stage: Stage, bounds: Bounds, start: Start) -> ir.Stmt:
-    """The statement of ``start``, whose loops get new variables."""
-    axes = list(start.loops)
+def init_loops(stage: Stage, bounds: Bounds, init: Init) -> ir.Stmt:
+    """The statement of ``init``, whose loops get new variables."""
+    axes = list(init.loops)
     fresh = {axis: e.Var(f"{axis.var.name}.init", e.INDEX) for axis in axes}
-    chosen = [g for g in start.guards if g.for_start]
-    depths = [depth_of(guard.condition, axes, start.loops) for guard in chosen]
-    body = start.body
+    chosen = [g for g in init.guards if g.for_init]
+    depths = [depth_of(guard.condition, axes, init.loops) for guard in chosen]
+    body = init.body
     for depth in range(len(axes) - 1, -1, -1):
         body = guarded([g for g, d in zip(chosen, depths, strict=True) if d == depth], body)
         body = one_loop(stage, axes[depth], fresh[axes[depth]], bounds, body)
-    return substitute(body, {start.loops[axis]: var for axis, var in fresh.items()})
+    return substitute(body, {init.loops[axis]: var for axis, var in fresh.items()})
 
 
 def one_loop(stage: Stage, axis: IterVar, var: e.Var, bounds: Bounds, body: ir.Stmt) -> ir.Stmt:

@@ -15,14 +15,14 @@ from tvmlite.te.schedule.derived import (
     change_op,
     check_unmixed,
     equal,
-    hand_over,
+    move_annotations,
     range_of,
     ranges_of,
+    replace_axes,
     replace_reads,
     values_down,
-    with_axes,
 )
-from tvmlite.te.schedule.relations import Number, made_from, overruns, values_up
+from tvmlite.te.schedule.relations import Number, derived_from, overruns, values_up
 from tvmlite.te.schedule.schedule import Schedule
 from tvmlite.te.schedule.stage import Stage
 from tvmlite.te.schedule.trace import primitive
@@ -99,21 +99,21 @@ class CachePrimitives:
         _check(stage, tensors)
         assert isinstance(op, t.ComputeOp)
         stage.refuse_shrinking("cache_write", ("data",))
-        reducing = made_from(stage.relations, op.reduce_axis)
+        reducing = derived_from(stage.relations, op.reduce_axis)
         check_unmixed("cache_write", stage, reducing)
         loops = [leaf for leaf in stage.leaf_iter_vars if leaf not in reducing]
-        cached, places = _relaid(stage, op, loops, f"{op.name}.{scope}")
+        cached, places = _over_loops(stage, op, loops, f"{op.name}.{scope}")
         copies = tuple(TensorRead(one, places) for one in cached.outputs)
         copy = t.ComputeOp(op.name, op.axis, (), copies, op.tag, op.attrs, op.span)
         made = schedule.insert(schedule.stages.index(stage), cached, scope)
         moved = {one: one for one in reducing}
         moved.update(zip(op.reduce_axis, cached.reduce_axis, strict=True))
-        _hand_over(stage, made, moved)
+        _move_reduction_loops(stage, made, moved)
         change_op(schedule, stage, copy)
         return list(cached.outputs) if several else cached.output(0)
 
 
-def _relaid(
+def _over_loops(
     stage: Stage, op: t.ComputeOp, loops: list[IterVar], name: str
 ) -> tuple[t.ComputeOp, tuple[e.Expr, ...]]:
     """``op`` over one axis for each of ``loops``, and the indices in its result of an element of ``op``."""
@@ -125,15 +125,15 @@ def _relaid(
     values.update(zip(loops, (a.var for a in axis), strict=True))
     values_up(stage.relations, ranges, values)
     risky = overruns(stage.relations, stage.leaf_iter_vars, ranges, equal)
-    reducing = made_from(stage.relations, op.reduce_axis)
+    reducing = derived_from(stage.relations, op.reduce_axis)
     conditions = [
         e.convert(values[one] < ranges[one].min + ranges[one].extent)
         for one in stage.all_iter_vars
         if one in risky and one not in reducing
     ]
     mapping: dict[Any, Any] = {a.var: e.cast(a.var.dtype, values[a]) for a in op.axis}
-    reduced = {one: _in_terms_of(one, mapping) for one in op.reduce_axis}
-    bodies = (_over(one, reduced) for one in substitute(Bodies(op.body), mapping).body)
+    reduced = {one: _with_extent_mapped(one, mapping) for one in op.reduce_axis}
+    bodies = (_replace_reduce_axes(one, reduced) for one in substitute(Bodies(op.body), mapping).body)
     body = tuple(_where(one, conditions) for one in bodies)
     span = op.span or Span.of_caller()
     cached = t.ComputeOp(name, axis, tuple(reduced.values()), body, op.tag, op.attrs, span)
@@ -142,13 +142,13 @@ def _relaid(
     return cached, tuple(e.convert(down[leaf]) for leaf in loops)
 
 
-def _in_terms_of(axis: IterVar, mapping: dict[Any, Any]) -> IterVar:
+def _with_extent_mapped(axis: IterVar, mapping: dict[Any, Any]) -> IterVar:
     """The reduce axis ``axis``, with ``mapping`` applied to its extent, which may depend on elements."""
     dom = substitute(axis.dom, mapping) if axis.dom else None
     return axis if dom is axis.dom else replace(axis, dom=dom)
 
 
-def _over(body: e.Expr, reduced: dict[IterVar, IterVar]) -> e.Expr:
+def _replace_reduce_axes(body: e.Expr, reduced: dict[IterVar, IterVar]) -> e.Expr:
     """``body``, with the axes of a reduction replaced as ``reduced`` says."""
     if not isinstance(body, t.Reduce):
         return body
@@ -167,13 +167,13 @@ def _where(body: e.Expr, conditions: list[e.Expr]) -> e.Expr:
     return e.Call("if_then_else", (e.all_of(conditions), body, e.const(0, body.dtype)), body.dtype)
 
 
-def _hand_over(stage: Stage, made: Stage, moved: dict[IterVar, IterVar]) -> None:
+def _move_reduction_loops(stage: Stage, made: Stage, moved: dict[IterVar, IterVar]) -> None:
     """Move the loops that reduce, ``moved``'s keys, and the stages in them from ``stage`` to ``made``."""
     reducing = moved.keys()
     data = [leaf for leaf in made.leaf_iter_vars if leaf not in moved.values()]
-    hand_over(stage, made, {one: moved[one] for one in stage.all_iter_vars if one in reducing})
+    move_annotations(stage, made, {one: moved[one] for one in stage.all_iter_vars if one in reducing})
     made.change(
-        relations=tuple(with_axes(one, moved) for one in stage.relations if axes_of(one) & reducing),
+        relations=tuple(replace_axes(one, moved) for one in stage.relations if axes_of(one) & reducing),
         leaf_iter_vars=(*data, *(moved[one] for one in stage.leaf_iter_vars if one in reducing)),
         all_iter_vars=(*data, *(moved[one] for one in stage.all_iter_vars if one in reducing)),
     )

@@ -10,7 +10,7 @@ from tvmlite.core.errors import ScheduleError
 from tvmlite.core.node import Node, postorder
 from tvmlite.core.span import Span
 from tvmlite.te import expr as e
-from tvmlite.te.schedule.relations import Extent, Number, Ranges, made_from, pass_down, plain
+from tvmlite.te.schedule.relations import Extent, Number, Ranges, derived_from, pass_down, plain
 from tvmlite.te.schedule.schedule import Schedule
 from tvmlite.te.schedule.stage import Stage
 from tvmlite.te.schedule.stage_base import Fuse, Relation, Singleton, Split, StageBase, without
@@ -19,19 +19,19 @@ from tvmlite.te.tensor import tensor as t
 from tvmlite.te.tensor.tensor import IterVar, Operation, Tensor
 
 
-def hand_over(source: StageBase, target: StageBase, became: Mapping[IterVar, IterVar]) -> None:
+def move_annotations(source: StageBase, target: StageBase, replacements: Mapping[IterVar, IterVar]) -> None:
     """Move the kinds and pragmas of loops of ``source``, and the stages attached to them, to the loops of
-    ``target`` that ``became`` maps them to."""
+    ``target`` that ``replacements`` maps them to."""
     for name in ("loop_kinds", "pragmas"):
         given = getattr(source, name)
-        moved = {new: given[old] for old, new in became.items() if old in given}
+        moved = {new: given[old] for old, new in replacements.items() if old in given}
         if moved:
             target.change(**{name: MappingProxyType({**getattr(target, name), **moved})})
-            source.change(**{name: without(given, became)})
+            source.change(**{name: without(given, replacements)})
     for one in () if source.schedule is None else source.schedule.stages:
         axis = one.attach_ivar
-        if one.attach_op is source.origin_op and axis is not None and axis in became:
-            one.change(attach_op=target.origin_op, attach_ivar=became[axis])
+        if one.attach_op is source.origin_op and axis is not None and axis in replacements:
+            one.change(attach_op=target.origin_op, attach_ivar=replacements[axis])
 
 
 def replace_reads(schedule: Schedule, mapping: Mapping[Tensor, Tensor], stages: Sequence[Stage]) -> None:
@@ -51,7 +51,7 @@ def change_op(schedule: Schedule, stage: Stage, op: Operation) -> None:
     replace_reads(schedule, mapping, [one for one in schedule.stages if one is not stage])
 
 
-def check_apart(primitive: str, stage: StageBase, reducing: set[IterVar]) -> None:
+def check_separable(primitive: str, stage: StageBase, reducing: set[IterVar]) -> None:
     """Raise a ScheduleError if a loop runs over both data and reduce axes, or the extent of a reduce axis
     depends on a data axis."""
     check_dependent_extents(primitive, stage, (), Span.of_caller())
@@ -79,7 +79,7 @@ def check_dependent_extents(
     elements: dict[Node, IterVar] = {axis.var: axis for axis in op.axis}
     for axis in op.reduce_axis:
         used = [elements[node] for node in postorder(axis.dom) if node in elements] if axis.dom else []
-        inner = made_from(stage.relations, [axis]) if used else set()
+        inner = derived_from(stage.relations, [axis]) if used else set()
         first = next((n for n, leaf in enumerate(leaves) if leaf in inner), 0)
         for outer in used:
             if outer not in leaves[:first]:
@@ -100,13 +100,15 @@ def axes_of(relation: Relation) -> set[IterVar]:
             return {relation.iter}
 
 
-def with_axes(relation: Relation, became: Mapping[IterVar, IterVar]) -> Relation:
-    """``relation`` with its axes replaced as ``became`` says."""
+def replace_axes(relation: Relation, replacements: Mapping[IterVar, IterVar]) -> Relation:
+    """``relation`` with its axes replaced as ``replacements`` says."""
     match relation:
         case Split(parent=parent):
-            return replace(relation, parent=became.get(parent, parent))
+            return replace(relation, parent=replacements.get(parent, parent))
         case Fuse(outer, inner):
-            return replace(relation, outer=became.get(outer, outer), inner=became.get(inner, inner))
+            return replace(
+                relation, outer=replacements.get(outer, outer), inner=replacements.get(inner, inner)
+            )
         case _:
             return relation
 

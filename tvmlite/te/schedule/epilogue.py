@@ -9,7 +9,7 @@ from tvmlite.core.errors import ScheduleError
 from tvmlite.core.node import postorder
 from tvmlite.core.span import Span
 from tvmlite.te.extensions import extend
-from tvmlite.te.schedule.derived import hand_over
+from tvmlite.te.schedule.derived import move_annotations
 from tvmlite.te.schedule.relations import same
 from tvmlite.te.schedule.stage_base import AT, ROOT, Fuse, Relation, Singleton, Split, StageBase
 from tvmlite.te.schedule.trace import primitive
@@ -46,7 +46,7 @@ class EpiloguePrimitives(StageBase):
                 f"reverse_compute_at: {producer!r} is not a stage", Span.of_caller(), "pass s[tensor]"
             )
         position = producer.require_leaf("reverse_compute_at", axis)
-        image = _axes_read(self, producer)
+        axis_map = _axes_read(self, producer)
         _check(self, producer)
         shared = producer.leaf_iter_vars[: position + 1]
         for leaf in shared:
@@ -56,12 +56,12 @@ class EpiloguePrimitives(StageBase):
                     "reverse_compute_at", f"{what}: {self.name} cannot be computed in it", leaf
                 )
         consumer: Stage = self  # type: ignore[assignment]
-        images = _replay(consumer, producer, shared, image)
-        consumer.reorder(*(images[leaf] for leaf in shared))
-        rest = [leaf for leaf in self.leaf_iter_vars if not any(leaf is images[one] for one in shared)]
-        self.change(leaf_iter_vars=(*(images[leaf] for leaf in shared), *rest))
-        hand_over(producer, self, {leaf: images[leaf] for leaf in shared})
-        producer.attach(AT, self, images[axis])
+        loop_map = _replay(consumer, producer, shared, axis_map)
+        consumer.reorder(*(loop_map[leaf] for leaf in shared))
+        rest = [leaf for leaf in self.leaf_iter_vars if not any(leaf is loop_map[one] for one in shared)]
+        self.change(leaf_iter_vars=(*(loop_map[leaf] for leaf in shared), *rest))
+        move_annotations(producer, self, {leaf: loop_map[leaf] for leaf in shared})
+        producer.attach(AT, self, loop_map[axis])
 
     @primitive
     def compute_with(self, other: Any, axis: IterVar) -> None:
@@ -87,14 +87,14 @@ class EpiloguePrimitives(StageBase):
                 f"compute_with: {other!r} is no stage of this schedule", span, "pass s[tensor]"
             )
         position = other.require_leaf("compute_with", axis)
-        problem = why_apart(self, other)
+        problem = reason_not_to_compute_with(self, other)
         if problem:
             raise ScheduleError(f"compute_with: {problem}", span)
         for leaf in other.leaf_iter_vars[: position + 1]:
             if leaf.kind != "data":
                 raise other.error("compute_with", f"reduces: {self.name} cannot be computed in it", leaf)
         self.attach(AT, other, axis)
-        self.change(alongside=True)
+        self.change(is_computed_with=True)
 
 
 def _axes_read(stage: StageBase, producer: StageBase) -> dict[IterVar, IterVar]:
@@ -132,7 +132,7 @@ def _check(stage: StageBase, producer: StageBase) -> None:
     others = [
         one.name
         for one in (() if producer.schedule is None else producer.schedule.stages)
-        if any(x.op is producer.op for x in one.op.inputs) and not _stands_in(one, stage)
+        if any(x.op is producer.op for x in one.op.inputs) and not _is_computed_in(one, stage)
     ]
     problem = ""
     if producer.is_output:
@@ -147,7 +147,7 @@ def _check(stage: StageBase, producer: StageBase) -> None:
         raise ScheduleError(f"reverse_compute_at: {problem}", Span.of_caller())
 
 
-def _stands_in(stage: StageBase, other: StageBase) -> bool:
+def _is_computed_in(stage: StageBase, other: StageBase) -> bool:
     """Whether ``stage`` is ``other``, or is computed in a loop of ``other``."""
     while stage is not other:
         if stage.attach_type != AT or stage.attach_stage is None:
@@ -157,7 +157,7 @@ def _stands_in(stage: StageBase, other: StageBase) -> bool:
 
 
 def _replay(
-    consumer: Stage, producer: StageBase, shared: Sequence[IterVar], image: dict[IterVar, IterVar]
+    consumer: Stage, producer: StageBase, shared: Sequence[IterVar], axis_map: dict[IterVar, IterVar]
 ) -> dict[IterVar, IterVar]:
     """Split and fuse the loops of ``consumer`` as ``producer``'s loops were to give the ``shared`` ones."""
     needed: set[IterVar] = set(shared)
@@ -172,27 +172,27 @@ def _replay(
                 chosen.append(relation)
             case Singleton(one) if one in needed:
                 chosen.append(relation)
-    images = dict(image)
+    loop_map = dict(axis_map)
     for relation in reversed(chosen):
         match relation:
             case Split(parent, outer, inner, factor, nparts, tail):
-                images[outer], images[inner] = consumer.split(images[parent], factor, nparts, tail)
+                loop_map[outer], loop_map[inner] = consumer.split(loop_map[parent], factor, nparts, tail)
             case Fuse(outer, inner, fused):
-                consumer.reorder(*_neighbours(consumer, images[outer], images[inner]))
-                images[fused] = consumer.fuse(images[outer], images[inner])
+                consumer.reorder(*_with_inner_inside(consumer, loop_map[outer], loop_map[inner]))
+                loop_map[fused] = consumer.fuse(loop_map[outer], loop_map[inner])
             case Singleton(one):
-                images[one] = consumer.fuse()
-    return images
+                loop_map[one] = consumer.fuse()
+    return loop_map
 
 
-def _neighbours(consumer: Stage, outer: IterVar, inner: IterVar) -> list[IterVar]:
+def _with_inner_inside(consumer: Stage, outer: IterVar, inner: IterVar) -> list[IterVar]:
     """The loops of ``consumer``, with ``inner`` moved directly inside ``outer``."""
     rest = [leaf for leaf in consumer.leaf_iter_vars if leaf is not inner]
     place = next(n for n, leaf in enumerate(rest) if leaf is outer)
     return [*rest[: place + 1], inner, *rest[place + 1 :]]
 
 
-def why_apart(stage: StageBase, other: StageBase) -> str:
+def reason_not_to_compute_with(stage: StageBase, other: StageBase) -> str:
     """The reason why ``stage`` cannot be computed with ``other``; empty if it can."""
     made, op = stage.op, other.op
     schedule = stage.schedule

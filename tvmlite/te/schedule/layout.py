@@ -105,7 +105,7 @@ def _index_map(mapping: Callable[..., Any], extents: t.Shape, name: str, span: S
     made = mapping(*variables)
     given = tuple(made) if isinstance(made, (tuple, list)) else (made,)
     digits = tuple(
-        _without_idle_base(
+        _without_redundant_base(
             _digit(e.scalar("transform_layout: a new index", one), variables, name, span), extents
         )
         for one in given
@@ -133,11 +133,11 @@ def _digit(index: e.Expr, variables: Sequence[e.Var], name: str, span: Span) -> 
     return Digit(next(n for n, v in enumerate(variables) if v is rest), step, base)
 
 
-def _without_idle_base(digit: Digit, extents: t.Shape) -> Digit:
+def _without_redundant_base(digit: Digit, extents: t.Shape) -> Digit:
     """``digit`` without its base, if no quotient reaches the base, so that the remainder changes nothing."""
     extent = extents[digit.axis]
-    idle = digit.base is not None and isinstance(extent, int) and digit.step * digit.base >= extent
-    return Digit(digit.axis, digit.step, None) if idle else digit
+    is_redundant = digit.base is not None and isinstance(extent, int) and digit.step * digit.base >= extent
+    return Digit(digit.axis, digit.step, None) if is_redundant else digit
 
 
 def _check_digits(digits: list[Digit], axis: int, name: str, span: Span) -> None:

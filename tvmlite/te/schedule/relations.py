@@ -99,7 +99,7 @@ def values_up(relations: Sequence[Relation], ranges: Ranges, values: dict[IterVa
                 values[inner] = second + ranges[inner].min
 
 
-def made_from(relations: Sequence[Relation], roots: Sequence[IterVar]) -> set[IterVar]:
+def derived_from(relations: Sequence[Relation], roots: Sequence[IterVar]) -> set[IterVar]:
     """``roots`` and all axes derived from any of them."""
     made = set(roots)
     for relation in relations:
@@ -131,17 +131,17 @@ def overruns(
     return risky
 
 
-def met_with(relations: Sequence[Relation], leaf: IterVar) -> set[IterVar]:
+def nonempty_with(relations: Sequence[Relation], leaf: IterVar) -> set[IterVar]:
     """The axes that are certain to have an iteration if the loop ``leaf`` has one."""
-    met = {leaf}
+    nonempty = {leaf}
     for relation in reversed(relations):
         match relation:
             case Split(parent, outer, inner, factor):
-                if (inner if factor is None else outer) in met:
-                    met.add(parent)
-            case Fuse(outer, inner, fused) if fused in met:
-                met.update((outer, inner))
-    return met
+                if (inner if factor is None else outer) in nonempty:
+                    nonempty.add(parent)
+            case Fuse(outer, inner, fused) if fused in nonempty:
+                nonempty.update((outer, inner))
+    return nonempty
 
 
 def unfused(

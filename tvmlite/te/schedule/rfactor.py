@@ -11,10 +11,18 @@ from tvmlite.core.node import substitute
 from tvmlite.core.span import Span
 from tvmlite.te import expr as e
 from tvmlite.te.extensions import extend
-from tvmlite.te.schedule.derived import axes_of, change_op, check_apart, equal, hand_over, range_of, ranges_of
+from tvmlite.te.schedule.derived import (
+    axes_of,
+    change_op,
+    check_separable,
+    equal,
+    move_annotations,
+    range_of,
+    ranges_of,
+)
 from tvmlite.te.schedule.relations import (
     Number,
-    made_from,
+    derived_from,
     overruns,
     values_up,
 )
@@ -24,7 +32,7 @@ from tvmlite.te.schedule.stage_base import Fuse, Split
 from tvmlite.te.schedule.trace import primitive
 from tvmlite.te.tensor import tensor as t
 from tvmlite.te.tensor.inline import Bodies
-from tvmlite.te.tensor.reduction import starts_of
+from tvmlite.te.tensor.reduction import initial_values
 from tvmlite.te.tensor.tensor import IterVar, Tensor, TensorRead
 
 
@@ -66,8 +74,8 @@ class RfactorPrimitive:
                 Span.of_caller(),
             )
         partial, new, loops = _partial(stage, op, axis, place)
-        reducing = made_from(stage.relations, op.reduce_axis)
-        check_apart("rfactor", stage, reducing)
+        reducing = derived_from(stage.relations, op.reduce_axis)
+        check_separable("rfactor", stage, reducing)
         made = schedule.insert(schedule.stages.index(stage), partial, "global")
         whole = _whole(op, partial, new, place)
         _arrange(stage, made, whole, {one: loops.get(one, one) for one in reducing}, axis)
@@ -92,7 +100,7 @@ def _arrange(
         leaf_iter_vars=(*made.op.axis, *leaves),
         all_iter_vars=tuple(dict.fromkeys([*made.op.axis, *others, *leaves])),
     )
-    hand_over(stage, made, loops)
+    move_annotations(stage, made, loops)
     stage.change(
         relations=tuple(r for r in stage.relations if not axes_of(r) & reducing),
         leaf_iter_vars=tuple(
@@ -153,7 +161,7 @@ def _restrict(body: e.Expr, axis: tuple[IterVar, ...], conditions: list[e.Expr])
     value = body.source[body.value_index]
     if e.is_const(condition, 1):
         return value
-    identity = starts_of(replace(body, init=()))[body.value_index]
+    identity = initial_values(replace(body, init=()))[body.value_index]
     return e.Call("if_then_else", (condition, value, identity), value.dtype)
 
 

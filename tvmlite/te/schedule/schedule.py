@@ -57,16 +57,16 @@ class Schedule(MorePrimitives):
     def _begin(self, start: ScheduleState, trace: Trace, handles: dict[Operation, Stage]) -> None:
         """Initialise from the state ``start``, before the primitives of ``trace``."""
         self._start, self.trace, self.handles = start, trace, handles
-        self._show(trace[-1].state if trace else start)
+        self._set_state(trace[-1].state if trace else start)
 
-    def _show(self, state: ScheduleState) -> None:
+    def _set_state(self, state: ScheduleState) -> None:
         """Make ``state`` the current state of the schedule, and of the handles of its stages."""
         self.state = state
         for origin, stage in state.stages.items():
             if origin in self.handles:
                 self.handles[origin].state = stage
             else:
-                self.handles[origin] = Stage.showing(stage, self)
+                self.handles[origin] = Stage.handle_of(stage, self)
 
     if not TYPE_CHECKING:
 
@@ -137,7 +137,7 @@ class Schedule(MorePrimitives):
     def copy(self) -> Schedule:
         """A copy that can be changed without changing this schedule."""
         made = self.replay()
-        made._show(self.state)
+        made._set_state(self.state)
         return made
 
     def replay(self, steps: int | None = None) -> Schedule:
@@ -171,7 +171,7 @@ class Schedule(MorePrimitives):
         """Insert a stage for ``op`` at ``position``, with its buffer in ``scope``, and return it."""
         stages = list(self.state.stages.items())
         stages.insert(position, (op, replace(StageState.of(op), scope=scope)))
-        self._show(ScheduleState(dict(stages), {**self.state.origins, op: op}, self.state.outputs))
+        self._set_state(ScheduleState(dict(stages), {**self.state.origins, op: op}, self.state.outputs))
         return self.handles[op]
 
     def __repr__(self) -> str:

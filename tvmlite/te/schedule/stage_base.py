@@ -114,7 +114,7 @@ class StageState:
     computes now, differs after ``cache_read``, ``cache_write`` and ``rfactor``. ``leaf_iter_vars`` are the
     loops, outermost first; ``all_iter_vars`` also contains the axes that ``relations`` derive them from.
     ``attach_type`` is "root", "inline", or "at": in the loop ``attach_ivar`` of the stage created for
-    ``attach_op``. A stage that is ``alongside`` computes the same elements there as that stage.
+    ``attach_op``. If ``is_computed_with``, the stage computes the same elements there as that one.
     """
 
     origin_op: Operation
@@ -129,12 +129,12 @@ class StageState:
     attach_op: Operation | None = None
     attach_ivar: IterVar | None = None
     attach_span: Span | None = None
-    alongside: bool = False
+    is_computed_with: bool = False
     scope: str = "global"
     tensorized: tuple[IterVar, TensorIntrin] | None = None
     prefetches: tuple[Prefetch, ...] = ()
     alignments: Mapping[IterVar, tuple[int, int]] = field(default_factory=_no_entries)
-    multiples: Mapping[IterVar, int] = field(default_factory=_no_entries)
+    bound_alignments: Mapping[IterVar, int] = field(default_factory=_no_entries)
     double_buffered: bool = False
     predicate: e.Expr | None = None
     layout: IndexMap | None = None
@@ -189,7 +189,7 @@ class StageBase(_Shown):
         self.schedule = None
 
     @classmethod
-    def showing(cls, state: StageState, schedule: Schedule) -> Any:
+    def handle_of(cls, state: StageState, schedule: Schedule) -> Any:
         """Create the handle of a stage of ``schedule``."""
         made = cls.__new__(cls)
         made.state, made.schedule = state, schedule
@@ -218,7 +218,9 @@ class StageBase(_Shown):
         """Attach the stage as ``kind`` says, for ``AT`` in the loop ``axis`` of ``parent``."""
         origin = None if parent is None else parent.origin_op
         where = None if kind == ROOT else span or Span.of_caller()
-        self.change(attach_type=kind, attach_op=origin, attach_ivar=axis, attach_span=where, alongside=False)
+        self.change(
+            attach_type=kind, attach_op=origin, attach_ivar=axis, attach_span=where, is_computed_with=False
+        )
 
     @property
     def attach_stage(self) -> Stage | None:
@@ -236,9 +238,9 @@ class StageBase(_Shown):
         return None
 
     @property
-    def arranges_memory(self) -> bool:
+    def has_memory_primitives(self) -> bool:
         """Whether a primitive of ``stage_memory`` that lowering has to check was called."""
-        asked = (self.alignments, self.multiples, self.layout, self.double_buffered)
+        asked = (self.alignments, self.bound_alignments, self.layout, self.double_buffered)
         return any(asked) or self.predicate is not None
 
     def reads(self, op: t.Operation) -> bool:
@@ -246,7 +248,7 @@ class StageBase(_Shown):
         every = reached([self.op], lambda one: [tensor.op for tensor in one.inputs])
         return any(one is op for one in every if one is not self.op)
 
-    def present(self, tensor: Any) -> Any:
+    def current_tensor(self, tensor: Any) -> Any:
         """The tensor that replaces ``tensor`` in the schedule now; ``tensor`` itself if it has no stage."""
         schedule = self.schedule
         known = schedule is not None and isinstance(tensor, Tensor) and tensor.op in schedule.state.origins

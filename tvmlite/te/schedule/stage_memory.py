@@ -17,7 +17,7 @@ from tvmlite.te.schedule.trace import primitive
 from tvmlite.te.tensor import tensor as t
 from tvmlite.te.tensor.tensor import IterVar, Tensor
 
-MOST_APART = 1 << 20
+MAX_ALIGNMENT = 1 << 20
 """The largest padding to request, in elements: a larger one is a mistake and would fill the memory."""
 
 
@@ -72,7 +72,7 @@ class MemoryPrimitives(StageBase):
         for around, inside, loop in zip(places, places[1:], loops, strict=False):
             if around < 0 or inside <= around:
                 raise self.error("prefetch", f"does not have {loop.var.name} inside, as share asks", var)
-        given = self.present(tensor)
+        given = self.current_tensor(tensor)
         if not isinstance(given, Tensor) or not self.reads(given.op):
             raise ScheduleError(
                 f"prefetch: stage {self.name} does not read {getattr(tensor, 'name', tensor)}",
@@ -103,8 +103,8 @@ class MemoryPrimitives(StageBase):
                 f"storage_align: {axis!r} is not one of the axes that {self.name} was defined with",
                 Span.of_caller(),
             )
-        factor = arguments.whole("storage_align: factor", factor, ScheduleError, 1, MOST_APART)
-        offset = arguments.whole("storage_align: offset", offset, ScheduleError, 0, MOST_APART)
+        factor = arguments.whole("storage_align: factor", factor, ScheduleError, 1, MAX_ALIGNMENT)
+        offset = arguments.whole("storage_align: offset", offset, ScheduleError, 0, MAX_ALIGNMENT)
         self.change(alignments=put(self.alignments, axis, (factor, offset)))
 
     @primitive
@@ -133,7 +133,7 @@ class MemoryPrimitives(StageBase):
             raise ScheduleError(
                 f"align_bounds: {axis!r} does not consist of whole groups of {factor}", Span.of_caller()
             )
-        self.change(multiples=put(self.multiples, axis, factor))
+        self.change(bound_alignments=put(self.bound_alignments, axis, factor))
 
     @primitive
     def double_buffer(self) -> None:

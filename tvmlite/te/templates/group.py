@@ -87,10 +87,10 @@ class Group:
         ops = (stage.op for stage in self.schedule.stages)
         return [op for op in ops if isinstance(op, ComputeOp) and op.tag in tags]
 
-    def arranged(self, forms: Mapping[str, Callable[[Group, ComputeOp], object]]) -> bool:
-        """Whether an operation has one of the tags ``forms``. If so, the function of the first such tag
+    def schedule_tagged(self, by_tag: Mapping[str, Callable[[Group, ComputeOp], object]]) -> bool:
+        """Whether an operation has one of the tags ``by_tag``. If so, the function of the first such tag
         schedules the group around the last such operation."""
-        for tag, arrange in forms.items():
+        for tag, arrange in by_tag.items():
             if ops := self.tagged(tag):
                 arrange(self, ops[-1])
                 return True
@@ -138,13 +138,13 @@ class Group:
         and cached until a stage is inlined, added or replaced."""
         return self._formulas().schedule
 
-    def once(self, question: Hashable, answer: Callable[[], Found]) -> Found:
-        """``answer()``, which must depend on the formulas of ``inlined`` only: it is computed once for each
-        ``question``, for all schedules of a computation that have the same formulas."""
+    def cached(self, key: Hashable, compute: Callable[[], Found]) -> Found:
+        """``compute()``, which must depend on the formulas of ``inlined`` only: it is computed once for each
+        ``key``, for all schedules of a computation that have the same formulas."""
         found = self._formulas().found
-        if question not in found:
-            found[question] = answer()
-        return found[question]
+        if key not in found:
+            found[key] = compute()
+        return found[key]
 
     def _formulas(self) -> _Formulas:
         state = tuple([(stage.op, stage.attach_type == INLINE) for stage in self.schedule.stages])

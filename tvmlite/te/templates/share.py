@@ -9,7 +9,7 @@ as uneven (``share``).
 from __future__ import annotations
 
 from tvmlite.machine.target import Target
-from tvmlite.te.loop.chunks import UNEVEN, WORTH_A_THREAD
+from tvmlite.te.loop.chunks import MIN_WORK_PER_THREAD, UNEVEN
 from tvmlite.te.schedule.stage import Stage
 from tvmlite.te.schedule.stage_base import Fuse, Singleton, Split
 from tvmlite.te.templates.group import extent_of, number
@@ -27,11 +27,11 @@ def threads_for(target: Target, work: int | None, copies: int = 2) -> int:
     work. Copies are not counted in ``work``: with them there may be ``copies`` times as much."""
     if work is None:
         return max(MEASURED_CORES, target.machine.cores)
-    if work < MEASURED_CORES * WORTH_A_THREAD:
+    if work < MEASURED_CORES * MIN_WORK_PER_THREAD:
         return 1
-    if copies * work >= target.machine.cores * WORTH_A_THREAD:
+    if copies * work >= target.machine.cores * MIN_WORK_PER_THREAD:
         return max(MEASURED_CORES, target.machine.cores)
-    return max(MEASURED_CORES, work // WORTH_A_THREAD)
+    return max(MEASURED_CORES, work // MIN_WORK_PER_THREAD)
 
 
 def is_even(iterations: int | None, threads: int, longest: int = 1, total: float | None = None) -> bool:
@@ -48,7 +48,7 @@ def enough(iterations: int | None, least: int, threads: int) -> bool:
     return iterations is None or (iterations >= least and is_even(iterations, threads))
 
 
-def part_for(extent: int | None, outside: int | None, most: int, threads: int) -> int:
+def chunk_size(extent: int | None, outside: int | None, most: int, threads: int) -> int:
     """The size of one part of a loop of ``extent``, inside others of ``outside`` iterations: ``most``, or
     less if that makes shares even; the most even size if none does."""
     if extent is None or outside is None or threads <= MEASURED_CORES:

@@ -25,11 +25,11 @@ PLAIN = "plain loops"
 def apply(
     anchor: Anchor, outputs: Sequence[Tensor], target: Target, config: Config | None = None
 ) -> Schedule:
-    """The schedule of the group that computes ``outputs``, as ``arranged`` returns it."""
-    return arranged(anchor, outputs, target, config)[0]
+    """The schedule of the group that computes ``outputs``, as ``schedule_and_template`` returns it."""
+    return schedule_and_template(anchor, outputs, target, config)[0]
 
 
-def arranged(
+def schedule_and_template(
     anchor: Anchor, outputs: Sequence[Tensor], target: Target, config: Config | None = None
 ) -> tuple[Schedule, str]:
     """The schedule for ``target`` of the group that computes ``outputs`` with an anchor of this kind, and the

@@ -22,7 +22,7 @@ TAIL_RATIO = 4
 """The ratio of successive tile sizes in the tail of a depthwise layer whose number of pixels is unknown. Each
 size has code of its own, which takes time to compile."""
 
-MOST_FOR_EVEN = 1.15
+MAX_SLOWDOWN_OF_EVEN = 1.15
 """How many times as long as an uneven tile an even one may take: its stores need no conditions."""
 
 MOST_ROWS = 4
@@ -38,7 +38,7 @@ class RegisterTile:
 
 
 @dataclass(frozen=True)
-class Shared:
+class ThreadDivision:
     """The division of tiles among ``threads``: tiles in ``outside`` iterations of outer loops (None:
     unknown), and along a tile's rows unless a thread computes all of these (``rows`` is False)."""
 
@@ -53,7 +53,7 @@ class Shared:
         return self.outside * -(-blocks // tile.blocks) * (-(-rows // tile.rows) if self.rows else 1)
 
 
-ALONE = Shared(1)
+ONE_THREAD = ThreadDivision(1)
 """A single thread computes all tiles."""
 
 
@@ -69,7 +69,7 @@ def register_tile(
     vectors: int,
     machine: Machine,
     even: bool = False,
-    shared: Shared = ALONE,
+    shared: ThreadDivision = ONE_THREAD,
 ) -> RegisterTile:
     """The fastest tile for ``rows`` by ``blocks`` (None: unknown), each block ``vectors`` vectors wide.
 
@@ -77,26 +77,26 @@ def register_tile(
     If ``even``, the rows of a tile divide ``rows``. If that tile cannot be divided evenly among the threads
     of ``shared``, the result is the fastest of those that can.
     """
-    best = _quickest(rows, blocks, vectors, machine, even)[0]
+    best = _fastest(rows, blocks, vectors, machine, even)[0]
     if rows is None or blocks is None or _are_even(best, rows, blocks, shared):
         return best
-    return _quickest_shared(rows, blocks, vectors, machine, even, shared)
+    return _fastest_balanced(rows, blocks, vectors, machine, even, shared)
 
 
 def near_even_tile(
-    rows: int | None, blocks: int | None, vectors: int, machine: Machine, shared: Shared = ALONE
+    rows: int | None, blocks: int | None, vectors: int, machine: Machine, shared: ThreadDivision = ONE_THREAD
 ) -> RegisterTile:
-    """The fastest tile whose rows divide ``rows``, unless it takes more than ``MOST_FOR_EVEN`` times as long
-    as the fastest of all: for a prime number of rows, only tiles of one row are even."""
-    even, even_time = _quickest(rows, blocks, vectors, machine, True)
-    best, best_time = _quickest(rows, blocks, vectors, machine, False)
-    tile = even if even_time <= MOST_FOR_EVEN * best_time else best
+    """The fastest tile whose rows divide ``rows``, unless it takes more than ``MAX_SLOWDOWN_OF_EVEN`` times
+    as long as the fastest of all: for a prime number of rows, only tiles of one row are even."""
+    even, even_time = _fastest(rows, blocks, vectors, machine, True)
+    best, best_time = _fastest(rows, blocks, vectors, machine, False)
+    tile = even if even_time <= MAX_SLOWDOWN_OF_EVEN * best_time else best
     if rows is None or blocks is None or _are_even(tile, rows, blocks, shared):
         return tile
-    return _quickest_shared(rows, blocks, vectors, machine, False, shared)
+    return _fastest_balanced(rows, blocks, vectors, machine, False, shared)
 
 
-def _are_even(tile: RegisterTile, rows: int, blocks: int, shared: Shared) -> bool:
+def _are_even(tile: RegisterTile, rows: int, blocks: int, shared: ThreadDivision) -> bool:
     """Whether threads get about equal shares of the tiles that cover ``rows`` by ``blocks``."""
     iterations = shared.iterations(tile, rows, blocks)
     high = tile.rows if shared.rows else rows
@@ -105,8 +105,8 @@ def _are_even(tile: RegisterTile, rows: int, blocks: int, shared: Shared) -> boo
 
 
 @cache
-def _quickest_shared(
-    rows: int, blocks: int, vectors: int, machine: Machine, even: bool, shared: Shared
+def _fastest_balanced(
+    rows: int, blocks: int, vectors: int, machine: Machine, even: bool, shared: ThreadDivision
 ) -> RegisterTile:
     """The tile with the least time of the busiest thread, among those with even shares if there are any."""
 
@@ -124,13 +124,13 @@ def _quickest_shared(
         RegisterTile(high, wide)
         for wide in range(1, min(blocks, registers) + 1)
         for high in range(1, min(rows, registers) + 1)
-        if held(high, wide * vectors, machine) <= registers and not (even and rows % high)
+        if registers_needed(high, wide * vectors, machine) <= registers and not (even and rows % high)
     ]
     return min(fitting, key=rank, default=RegisterTile(1, 1))
 
 
 @cache
-def _quickest(
+def _fastest(
     rows: int | None, blocks: int | None, vectors: int, machine: Machine, even: bool
 ) -> tuple[RegisterTile, float]:
     """The tile of ``register_tile``, and the cycles of one step of all tiles."""
@@ -139,7 +139,7 @@ def _quickest(
     total_rows, total_blocks = rows or MANY, blocks or MANY
     for wide in range(1, min(total_blocks, registers) + 1):
         for high in range(1, min(total_rows, registers) + 1):
-            if held(high, wide * vectors, machine) > registers:
+            if registers_needed(high, wide * vectors, machine) > registers:
                 break
             if even and total_rows % high:
                 continue
@@ -150,7 +150,7 @@ def _quickest(
     return best, best_time
 
 
-def held(rows: int, vectors: int, machine: Machine) -> int:
+def registers_needed(rows: int, vectors: int, machine: Machine) -> int:
     """The registers of ``machine`` that a tile of ``rows`` scalars by ``vectors`` needs: the sums, the
     operands of a step that are kept while they are multiplied with all others, and one more. Vectors are kept
     if multiply-adds can broadcast scalars from memory, otherwise the fewer of the two."""
@@ -177,7 +177,7 @@ def tile_for(
     rows: int | None,
     blocks: int | None,
     even: bool = False,
-    shared: Shared = ALONE,
+    shared: ThreadDivision = ONE_THREAD,
 ) -> RegisterTile:
     """The tile for blocks of ``block`` elements of ``dtype`` on ``target``; see ``register_tile``."""
     vectors = max(1, block // target.lanes(dtype))
@@ -202,9 +202,11 @@ def candidates(
         for high in range(1, min(height or 1, MOST_ROWS) + 1):
             for along in range(1, min(width or MANY, registers) + 1):
                 sums = wide * high * along * vectors
-                if held(high * along, wide * vectors, machine) > registers:
+                if registers_needed(high * along, wide * vectors, machine) > registers:
                     break
-                tail = max(waste(width, along), waste(height, high), waste(blocks, wide))
+                tail = max(
+                    tail_fraction(width, along), tail_fraction(height, high), tail_fraction(blocks, wide)
+                )
                 few = sums < machine.tile_costs.fewest_sums
                 if few or tail > MOST_TAIL:
                     continue
@@ -212,6 +214,6 @@ def candidates(
     return list(found)
 
 
-def waste(extent: int | None, size: int) -> float:
+def tail_fraction(extent: int | None, size: int) -> float:
     """The fraction of the elements covered by tiles of ``size`` that is beyond ``extent``."""
     return 0.0 if extent is None else 1 - extent / (-(-extent // size) * size)

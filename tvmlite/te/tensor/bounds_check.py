@@ -17,22 +17,22 @@ Ranges = Mapping[Any, tuple[Any, Any]]
 """The begin and extent of each axis, by its variable."""
 
 
-_later: ContextVar[bool] = ContextVar("later", default=False)
+_deferred: ContextVar[bool] = ContextVar("deferred", default=False)
 
 
 @contextmanager
-def later() -> Iterator[None]:
+def checks_deferred() -> Iterator[None]:
     """A scope in which declared computes are not checked; the code that lowers them calls ``check_reads``."""
-    token = _later.set(True)
+    token = _deferred.set(True)
     try:
         yield
     finally:
-        _later.reset(token)
+        _deferred.reset(token)
 
 
-def is_later() -> bool:
-    """Whether this is executed inside a ``with later()``."""
-    return _later.get()
+def are_checks_deferred() -> bool:
+    """Whether this is executed inside a ``with checks_deferred()``."""
+    return _deferred.get()
 
 
 def check_reads(
@@ -51,31 +51,31 @@ def check_reads(
     Only reads under no condition are checked, and only indices that are sums of axes times constants. Any
     other read may still be out of bounds, with undefined results.
     """
-    if _later.get():
+    if _deferred.get():
         return False
     if any(isinstance(extent, int) and extent == 0 for _, extent in ranges.values()):
         return False  # no element, so no read
-    left = False
+    postponed = False
     for read in _unguarded_reads(body):
         for position, (index, extent) in enumerate(zip(read.indices, read.tensor.shape, strict=True)):
-            reached = _reach(index, ranges)
+            reached = _value_range(index, ranges)
             if reached is None:
                 continue
             low, high = reached
-            if position == 0 and _may_be_a_state(read, index, ranges):
+            if position == 0 and _may_read_scan_state(read, index, ranges):
                 if states is None:
-                    left = True
+                    postponed = True
                     continue
                 if read.tensor in states:
                     continue
-            if _certain(low, -1) or _certain(extent, high):
+            if _is_certain(low, -1) or _is_certain(extent, high):
                 raise TensorExpressionError(
                     f"compute {name!r} reads tensor {read.tensor.name!r} at {low} to {high} on axis "
                     f"{position}, whose extent is {extent}",
                     span,
                     hint="guard the read: te.if_then_else(condition, A[i], other)",
                 )
-    return left
+    return postponed
 
 
 def _unguarded_reads(body: Sequence[e.Expr]) -> list[Any]:
@@ -89,7 +89,7 @@ def _unguarded_reads(body: Sequence[e.Expr]) -> list[Any]:
     return [node for node in every if hasattr(node, "tensor") and hasattr(node, "indices")]
 
 
-def _reach(index: e.Expr, ranges: Ranges) -> tuple[Any, Any] | None:
+def _value_range(index: e.Expr, ranges: Ranges) -> tuple[Any, Any] | None:
     """The least and the greatest value of ``index``, if it is a sum of axes times constants, else None."""
     terms = _linear(index)
     if terms is None:
@@ -135,13 +135,13 @@ def _plain(value: Any) -> Any:
     return int(simple.value) if isinstance(simple, e.Const) else simple
 
 
-def _certain(less: Any, more: Any) -> bool:
+def _is_certain(less: Any, more: Any) -> bool:
     """Whether ``less <= more`` is certain."""
     fits = less <= more
     return fits if isinstance(fits, bool) else bool(arith.Analyzer().prove(fits))
 
 
-def _may_be_a_state(read: Any, index: e.Expr, ranges: Ranges) -> bool:
+def _may_read_scan_state(read: Any, index: e.Expr, ranges: Ranges) -> bool:
     """Whether this reads an earlier row of a placeholder, as the update of a ``te.scan`` reads its state: the
     update is never computed for the first rows."""
     first = next(iter(ranges), None)

@@ -35,9 +35,9 @@ class ExternOp(Operation):
         """The number of buffers that the body writes."""
         return len(self.output_buffers)
 
-    def reading(self, renamed: Mapping[Tensor, Tensor]) -> Operation:
-        """The operation with inputs replaced as ``renamed`` says; the body keeps its buffers."""
-        return replace(self, input_tensors=tuple(renamed.get(x, x) for x in self.input_tensors))
+    def with_inputs(self, replacements: Mapping[Tensor, Tensor]) -> Operation:
+        """The operation with inputs replaced as ``replacements`` says; the body keeps its buffers."""
+        return replace(self, input_tensors=tuple(replacements.get(x, x) for x in self.input_tensors))
 
     @property
     def inputs(self) -> tuple[Tensor, ...]:

@@ -23,17 +23,17 @@ def inject(schedule: Schedule) -> None:
     A single pass, producers first, so that chains of inlined stages are expanded one by one.
     """
     formulas: dict[Tensor, t.ComputeOp] = {}
-    renamed: dict[Tensor, Tensor] = {}
+    replacements: dict[Tensor, Tensor] = {}
     kept = []
     for stage in schedule.stages:
         before = stage.op
-        op = _rebuild(before, formulas, renamed)
+        op = _rebuild(before, formulas, replacements)
         if stage.attach_type == INLINE:
             assert isinstance(op, t.ComputeOp)
             formulas.update(dict.fromkeys(before.outputs, op))
             continue
         if op is not before:
-            renamed.update(zip(before.outputs, op.outputs, strict=True))
+            replacements.update(zip(before.outputs, op.outputs, strict=True))
             schedule.set_op(stage, op)
         kept.append(stage)
     schedule.keep(kept)
@@ -45,10 +45,10 @@ def replace_reads(op: Operation, mapping: Mapping[Tensor, Tensor]) -> Operation:
 
 
 def _rebuild(
-    op: Operation, formulas: Mapping[Tensor, t.ComputeOp], renamed: Mapping[Tensor, Tensor]
+    op: Operation, formulas: Mapping[Tensor, t.ComputeOp], replacements: Mapping[Tensor, Tensor]
 ) -> Operation:
     read = op.inputs
-    if not any(tensor in formulas or tensor in renamed for tensor in read):
+    if not any(tensor in formulas or tensor in replacements for tensor in read):
         return op
     if not isinstance(op, t.ComputeOp):
         for tensor in op.inputs:
@@ -58,7 +58,7 @@ def _rebuild(
                     "which needs it as an array",
                     getattr(op, "span", None),
                 )
-        return op.reading(renamed)
+        return op.with_inputs(replacements)
 
     unfolded: dict[tuple[Tensor, tuple[e.Expr, ...]], e.Expr] = {}
 
@@ -70,8 +70,8 @@ def _rebuild(
             if key not in unfolded:
                 unfolded[key] = _formula(formulas[node.tensor], node)
             return unfolded[key]
-        if node.tensor in renamed:
-            return TensorRead(renamed[node.tensor], node.indices)
+        if node.tensor in replacements:
+            return TensorRead(replacements[node.tensor], node.indices)
         return node
 
     whole = rewrite(Bodies(op.body), rule)

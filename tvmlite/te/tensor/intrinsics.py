@@ -23,13 +23,13 @@ from tvmlite.te.tensor import tensor as t
 
 @dataclass(frozen=True)
 class Intrinsic:
-    """An intrinsic of ``arity`` arguments of the dtypes ``takes`` ("float", "int", "any"); ``gives`` is the
-    result's dtype if it is not that of the first argument."""
+    """An intrinsic of ``arity`` arguments of the dtypes ``argument_kind`` ("float", "int", "any");
+    ``result_dtype`` is the result's dtype if it is not that of the first argument."""
 
     name: str
     arity: int
-    takes: str = "float"
-    gives: str = ""
+    argument_kind: str = "float"
+    result_dtype: str = ""
 
 
 _UNARY_FLOAT = (
@@ -79,13 +79,13 @@ def call(name: str, *args: Value) -> Expr:
         )
     values = _common(given)
     dtype = values[0].dtype
-    if row.takes == "float" and not dtypes.is_float(dtype):
+    if row.argument_kind == "float" and not dtypes.is_float(dtype):
         raise TensorExpressionError(
             f"{name} takes floats, given {dtype}", Span.of_caller(), hint='cast it: x.astype("float32")'
         )
-    if row.takes == "int" and dtypes.is_float(dtype):
+    if row.argument_kind == "int" and dtypes.is_float(dtype):
         raise TensorExpressionError(f"{name} takes ints, given {dtype}", Span.of_caller())
-    return e.Call(name, tuple(values), row.gives or dtype)
+    return e.Call(name, tuple(values), row.result_dtype or dtype)
 
 
 def _common(args: Sequence[Value]) -> list[Expr]:

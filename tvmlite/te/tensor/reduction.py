@@ -106,7 +106,7 @@ def _check_takes(where: str, function: Any, given: tuple[Any, ...], what: str) -
         return
 
 
-def starts_of(reduce: Reduce) -> tuple[Expr, ...]:
+def initial_values(reduce: Reduce) -> tuple[Expr, ...]:
     """The initial values of ``reduce``: its ``init``, or the identity."""
     free = dict(zip(reduce.combiner.free, reduce.free_values, strict=True))
     return reduce.init or substitute(Bodies(reduce.combiner.identity), free).body

@@ -48,9 +48,11 @@ class ScanOp(Operation):
         """The scan axis if ``op`` is an update, of which each iteration computes one row; else None."""
         return self.scan_axis if any(x.op is op for x in self.update) else None
 
-    def reading(self, renamed: Mapping[Tensor, Tensor]) -> Operation:
-        """The scan with ``init`` and ``update`` replaced as ``renamed`` says."""
-        init, update = (tuple(renamed.get(x, x) for x in tensors) for tensors in (self.init, self.update))
+    def with_inputs(self, replacements: Mapping[Tensor, Tensor]) -> Operation:
+        """The scan with ``init`` and ``update`` replaced as ``replacements`` says."""
+        init, update = (
+            tuple(replacements.get(x, x) for x in tensors) for tensors in (self.init, self.update)
+        )
         return replace(self, init=init, update=update)
 
     @property

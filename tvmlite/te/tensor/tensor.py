@@ -89,8 +89,8 @@ class Operation(Node):
         """The axis of this operation whose iterations each compute one row of ``op``, or None."""
         return None
 
-    def reading(self, renamed: Mapping[Tensor, Tensor]) -> Operation:
-        """The operation with its inputs replaced as ``renamed`` says."""
+    def with_inputs(self, replacements: Mapping[Tensor, Tensor]) -> Operation:
+        """The operation with its inputs replaced as ``replacements`` says."""
         raise NotImplementedError
 
     @property

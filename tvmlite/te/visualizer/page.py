@@ -69,10 +69,10 @@ def visualize(
         )
         for key, n in given.items()
     }
-    done = replay(schedule, args, Target.parse(target), numbers, check_symbol(name), budget, assembly)
+    replayed = replay(schedule, args, Target.parse(target), numbers, check_symbol(name), budget, assembly)
     if written is not None and written.is_dir():
         raise _unwritable(path, "Is a directory")
-    made = page(done, schedule)
+    made = page(replayed, schedule)
     if written is None:
         return made
     try:
@@ -86,18 +86,18 @@ def _unwritable(path: object, reason: str) -> InputError:
     return InputError(f"visualize: {str(path)!r} cannot be written: {reason}")
 
 
-def page(done: Replay, schedule: Schedule) -> html.Page:
-    """The HTML of ``done``, a replay of ``schedule``."""
-    title = f"{done.name}: a schedule in {len(done.states) - 1} steps"
+def page(replayed: Replay, schedule: Schedule) -> html.Page:
+    """The HTML of ``replayed``, a replay of ``schedule``."""
+    title = f"{replayed.name}: a schedule in {len(replayed.states) - 1} steps"
     outputs = ", ".join(op.name for op in schedule.origins)
     values = {
         "script": html.resource(PACKAGE, "page.js"),
-        "name": escape(done.name),
+        "name": escape(replayed.name),
         "outputs": escape(outputs),
-        "header": _header(done),
-        "chart": chart([_point(done, state) for state in done.states], _unit(done)),
-        "steps": "".join(_item(done, state) for state in done.states),
-        "details": "".join(_detail(done, number) for number in range(len(done.states))),
+        "header": _header(replayed),
+        "chart": chart([_point(replayed, state) for state in replayed.states], _unit(replayed)),
+        "steps": "".join(_item(replayed, state) for state in replayed.states),
+        "details": "".join(_detail(replayed, number) for number in range(len(replayed.states))),
     }
     style = html.resource(PACKAGE, "page.css")
     return html.page(title, style, html.resource(PACKAGE, "page.html"), values)
@@ -106,10 +106,10 @@ def page(done: Replay, schedule: Schedule) -> html.Page:
 # -- the head of the page
 
 
-def _header(done: Replay) -> str:
-    timed = [state for state in done.states if state.timing is not None]
-    facts = [("work", _work(done))]
-    for count, limits in done.limits.items():
+def _header(replayed: Replay) -> str:
+    timed = [state for state in replayed.states if state.timing is not None]
+    facts = [("work", _work(replayed))]
+    for count, limits in replayed.limits.items():
         threads = "1 thread" if count == 1 else f"{count} threads"
         peak = text.amount(limits.operations, "OP/s" if "int" in limits.unit else "FLOP/s")
         read = text.amount(limits.bandwidth, "B/s")
@@ -126,20 +126,20 @@ def _header(done: Replay) -> str:
         facts.append(("note", note))
     if not timed:
         facts.append(("note", "nothing was timed"))
-    params = "".join(f"<code>{escape(param)}</code> " for param in done.params)
+    params = "".join(f"<code>{escape(param)}</code> " for param in replayed.params)
     rows = "".join(f"<div><dt>{escape(name)}</dt><dd>{escape(fact)}</dd></div>" for name, fact in facts)
     return (
-        f'<p class="params">{params}</p>{_summary(done, timed)}'
-        f'<dl class="facts"><div><dt>target</dt><dd>{escape(str(done.target))}</dd></div>{rows}</dl>'
+        f'<p class="params">{params}</p>{_summary(replayed, timed)}'
+        f'<dl class="facts"><div><dt>target</dt><dd>{escape(str(replayed.target))}</dd></div>{rows}</dl>'
     )
 
 
-def _summary(done: Replay, timed: Sequence[State]) -> str:
+def _summary(replayed: Replay, timed: Sequence[State]) -> str:
     """The first and the last time, in large letters."""
     if len(timed) < 2 or timed[0].timing is None or timed[-1].timing is None:
         return ""
     first, last = timed[0].timing.median, timed[-1].timing.median
-    share = done.share(timed[-1])
+    share = replayed.share(timed[-1])
     ratio = first / last
     tiles = [
         (text.seconds(first), "before"),
@@ -158,52 +158,51 @@ def _speedup(ratio: float) -> tuple[str, str]:
     return (text.times(ratio), "faster") if ratio > 1 else (text.times(1 / ratio), "slower")
 
 
-def _work(done: Replay) -> str:
-    bytes_ = f"{text.amount(done.size, 'B')} of arguments"
-    if not done.operations:
+def _work(replayed: Replay) -> str:
+    bytes_ = f"{text.amount(replayed.size, 'B')} of arguments"
+    if not replayed.operations:
         return bytes_
-    counted = text.amount(done.operations, _operation(done))
-    return (
-        f"{counted}, {bytes_}: {text.digits(done.operations / max(done.size, 1))} {_operation(done)} a byte"
-    )
+    counted = text.amount(replayed.operations, _operation(replayed))
+    ratio = text.digits(replayed.operations / max(replayed.size, 1))
+    return f"{counted}, {bytes_}: {ratio} {_operation(replayed)} a byte"
 
 
-def _operation(done: Replay) -> str:
+def _operation(replayed: Replay) -> str:
     """FLOP, or OP if no parameter is a float."""
     floats = any(
-        param.split(": ")[1].removeprefix("out ").split("[")[0] in dtypes.FLOATS for param in done.params
+        param.split(": ")[1].removeprefix("out ").split("[")[0] in dtypes.FLOATS for param in replayed.params
     )
     return "FLOP" if floats else "OP"
 
 
-def _unit(done: Replay) -> str:
-    return f"G{_operation(done)}/s" if done.operations else "GB/s"
+def _unit(replayed: Replay) -> str:
+    return f"G{_operation(replayed)}/s" if replayed.operations else "GB/s"
 
 
-def _rate(done: Replay, seconds: float) -> float:
+def _rate(replayed: Replay, seconds: float) -> float:
     """The rate in ``_unit``: of operations, or of bytes if there are no operations."""
-    return (done.operations or done.size) / max(seconds, 1e-12) / 1e9
+    return (replayed.operations or replayed.size) / max(seconds, 1e-12) / 1e9
 
 
 # -- a step in the chart and the list
 
 
-def _point(done: Replay, state: State) -> Point:
+def _point(replayed: Replay, state: State) -> Point:
     label = f"step {state.number}: {state.step or 'plain loops'}"
     if state.refusal:
         return Point(state.number, f"{label}; not legal yet")
     if state.timing is None:
         return Point(state.number, label)
     timing = state.timing
-    low, high = (_rate(done, seconds) for seconds in reversed(timing.interval))
-    roof = _rate(done, done.limits[state.threads].seconds(done.operations, done.size))
-    rate = _rate(done, timing.median)
-    label = f"{label}; {text.seconds(timing.median)}, {text.digits(rate)} {_unit(done)}"
+    low, high = (_rate(replayed, seconds) for seconds in reversed(timing.interval))
+    roof = _rate(replayed, replayed.limits[state.threads].seconds(replayed.operations, replayed.size))
+    rate = _rate(replayed, timing.median)
+    label = f"{label}; {text.seconds(timing.median)}, {text.digits(rate)} {_unit(replayed)}"
     return Point(state.number, label, rate, low, high, roof)
 
 
-def _item(done: Replay, state: State) -> str:
-    share = done.share(state)
+def _item(replayed: Replay, state: State) -> str:
+    share = replayed.share(state)
     width = 0 if share is None else min(share, 1) * 100
     result = "not legal" if state.refusal else text.seconds(state.timing.median) if state.timing else ""
     words = "plain loops" if state.step is None else state.step.call
@@ -222,9 +221,9 @@ def _refused(state: State) -> str:
 # -- a step in full
 
 
-def _detail(done: Replay, number: int) -> str:
-    state = done.states[number]
-    before = next((s for s in reversed(done.states[:number]) if not s.refusal), None)
+def _detail(replayed: Replay, number: int) -> str:
+    state = replayed.states[number]
+    before = next((s for s in reversed(replayed.states[:number]) if not s.refusal), None)
     parts = [
         f'<section class="step" id="step-{number}" data-step="{number}" aria-labelledby="title-{number}">',
         f'<h2 id="title-{number}"><span class="number">{number}</span> <code>{_title(state)}</code></h2>',
@@ -237,7 +236,7 @@ def _detail(done: Replay, number: int) -> str:
             f"<span> The next primitives may change that.{where}</span></p>"
         )
     else:
-        parts += [_metrics(done, state, before), _views(state, before)]
+        parts += [_metrics(replayed, state, before), _views(state, before)]
     return "".join((*parts, "</section>"))
 
 
@@ -265,22 +264,24 @@ def _explanation(state: State) -> list[str]:
     return made
 
 
-def _metrics(done: Replay, state: State, before: State | None) -> str:
+def _metrics(replayed: Replay, state: State, before: State | None) -> str:
     timing = state.timing
     if timing is None:
         return ""
     low, high = timing.interval
     runs = "called once" if len(timing.runs) == 1 else f"{text.seconds(low)} – {text.seconds(high)}"
     cells = [(text.seconds(timing.median), runs)]
-    cells.append((f"{text.digits(_rate(done, timing.median))} {_unit(done)}", _threads(state)))
-    share = done.share(state)
+    cells.append((f"{text.digits(_rate(replayed, timing.median))} {_unit(replayed)}", _threads(state)))
+    share = replayed.share(state)
     if share is not None:
         meter = f'<span class="meter"><span style="width:{min(share, 1) * 100:.1f}%"></span></span>'
-        cells.append((f"{text.percent(share)} {meter}", f"of the roofline, bound by {_bound(done, state)}"))
+        cells.append(
+            (f"{text.percent(share)} {meter}", f"of the roofline, bound by {_bound(replayed, state)}")
+        )
     if before is not None and before.timing is not None:
         cells.append(_change(state, before))
     if state.difference is not None:
-        cells.append(_check(done, state))
+        cells.append(_check(replayed, state))
     return (
         '<dl class="metrics">'
         + "".join(f"<div><dt>{below}</dt><dd>{above}</dd></div>" for above, below in cells)
@@ -292,9 +293,13 @@ def _threads(state: State) -> str:
     return "1 thread" if state.threads == 1 else f"{state.threads} threads"
 
 
-def _bound(done: Replay, state: State) -> str:
-    limits = done.limits[state.threads]
-    return "arithmetic" if done.operations / limits.operations >= done.size / limits.bandwidth else "memory"
+def _bound(replayed: Replay, state: State) -> str:
+    limits = replayed.limits[state.threads]
+    return (
+        "arithmetic"
+        if replayed.operations / limits.operations >= replayed.size / limits.bandwidth
+        else "memory"
+    )
 
 
 def _change(state: State, before: State) -> tuple[str, str]:
@@ -307,8 +312,8 @@ def _change(state: State, before: State) -> tuple[str, str]:
     ratio = other.median / mine.median
     if 0.95 < ratio < 1.05:
         return "no change", f"from step {before.number}"
-    apart = mine.interval[1] < other.interval[0] or mine.interval[0] > other.interval[1]
-    about, against = ("", "") if apart else ("≈ ", ", not significant")
+    is_significant = mine.interval[1] < other.interval[0] or mine.interval[0] > other.interval[1]
+    about, against = ("", "") if is_significant else ("≈ ", ", not significant")
     kind, times = ("faster", ratio) if ratio > 1 else ("slower", 1 / ratio)
     return (
         f'<span class="{kind}">{about}{text.times(times)} {kind}</span>',
@@ -316,9 +321,9 @@ def _change(state: State, before: State) -> tuple[str, str]:
     )
 
 
-def _check(done: Replay, state: State) -> tuple[str, str]:
+def _check(replayed: Replay, state: State) -> tuple[str, str]:
     assert state.difference is not None
-    halves = any("float16" in param for param in done.params)
+    halves = any("float16" in param for param in replayed.params)
     if state.difference <= (3e-2 if halves else 1e-3):
         exact = "to the bit" if state.difference == 0 else f"to {state.difference:.0e}"
         return '<span class="faster">✓ same results</span>', f"as the plain loops, {exact}"

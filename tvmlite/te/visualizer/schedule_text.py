@@ -38,7 +38,7 @@ def _describe(stage: Stage) -> list[str]:
     if stage.attach_stage is not None and stage.attach_ivar is not None:
         where = f"at {stage.attach_stage.name}, {stage.attach_ivar.var.name}"
     if stage.is_output:
-        where = f"output, {where}" if stage.alongside else "output"
+        where = f"output, {where}" if stage.is_computed_with else "output"
     lines = [f"{stage.name}: {where}"]
     for axis in stage.leaf_iter_vars:
         notes = [axis.kind, stage.loop_kinds.get(axis, ""), *(p for p, _ in stage.pragmas.get(axis, ()))]

@@ -10,7 +10,7 @@ from tvmlite.te.schedule.stage import Stage
 from tvmlite.te.schedule.stage_base import INLINE
 from tvmlite.te.templates import anchors
 from tvmlite.te.templates.group import Group, extent_of, work_of
-from tvmlite.te.templates.share import enough, iterations_of, part_for, share, threads_for
+from tvmlite.te.templates.share import chunk_size, enough, iterations_of, share, threads_for
 from tvmlite.te.templates.table import template
 from tvmlite.te.templates.tile import RegisterTile, candidates, register_tile, tile_for
 from tvmlite.te.tensor.tensor import ComputeOp, IterVar, TensorRead
@@ -167,7 +167,7 @@ def _shared_out(
     count = iterations_of(stage, heads)
     part = "a head"
     if not enough(count, ENOUGH_HEADS, threads):
-        default = part_for(iterations_of(stage, tiles), count, TILES_PER_CHUNK[0], threads)
+        default = chunk_size(iterations_of(stage, tiles), count, TILES_PER_CHUNK[0], threads)
         several = group.knob("chunk", list(dict.fromkeys((*TILES_PER_CHUNK, default))), default)
         part = "some queries, and copies all keys of their head"
         chunks, tiles = stage.split(tiles, factor=several)

@@ -8,7 +8,7 @@ from tvmlite.core import dtype as dtypes
 from tvmlite.te import expr as e
 from tvmlite.te.schedule.stage import Stage
 from tvmlite.te.templates.group import Group, compute_of, extent_of, number, product, work_of
-from tvmlite.te.templates.share import part_for, share, threads_for
+from tvmlite.te.templates.share import chunk_size, share, threads_for
 from tvmlite.te.tensor.tensor import ComputeOp, IterVar, Reduce, Tensor
 from tvmlite.techniques.common.dot import is_paired
 from tvmlite.techniques.common.nest import ENOUGH_COLUMN_TILES, in_registers
@@ -97,7 +97,7 @@ def _rows(group: Group, anchor: ComputeOp, blocks: int) -> int:
     )
     panels = images * -(-count // blocks)
     parts = min(height, max(-(-height // near), -(-ENOUGH_COLUMN_TILES // panels)))
-    default = part_for(height, panels, -(-height // parts), threads_for(group.target, work_of(anchor)))
+    default = chunk_size(height, panels, -(-height // parts), threads_for(group.target, work_of(anchor)))
     choices = dict.fromkeys([default, *(n for n in ROWS if n < height), height])
     return group.knob("rows", list(choices), default)
 

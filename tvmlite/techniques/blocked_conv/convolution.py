@@ -12,18 +12,18 @@ from tvmlite.te.schedule.stage import Stage
 from tvmlite.te.schedule.stage_base import GUARD
 from tvmlite.te.templates import anchors
 from tvmlite.te.templates.group import Group, compute_of, extent_of, number, product, work_of
-from tvmlite.te.templates.share import is_even, part_for, threads_for
+from tvmlite.te.templates.share import chunk_size, is_even, threads_for
 from tvmlite.te.templates.table import template
 from tvmlite.te.templates.tile import (
     MOST_ROWS,
     RegisterTile,
-    Shared,
+    ThreadDivision,
     candidates,
     near_even_tile,
     register_tile,
+    tail_fraction,
     tail_of,
     vectors_first,
-    waste,
 )
 from tvmlite.te.tensor.tensor import ComputeOp, IterVar
 from tvmlite.techniques.blocked_conv.channel_blocking import blocks_channels, channel_blocked, skips_rows
@@ -72,7 +72,7 @@ ENOUGH_PARTS = 8
 def convolution(group: Group) -> bool:
     """Schedule a convolution by the form of its anchor: packed or plain weights; False for other anchors."""
     forms = {"conv2d_packed": packed, "conv2d_pointwise": pointwise, "conv2d": plain}
-    return group.arranged(forms)
+    return group.schedule_tagged(forms)
 
 
 def packed(group: Group, anchor: ComputeOp) -> None:
@@ -225,11 +225,11 @@ def _packed_tile(
     # With one axis of all pixels, there is one tail at the end of the image, not one per row.
     threads = threads_for(group.target, work_of(anchor))
     images, *lines = (extent_of(a) for a in (anchor.axis[0], *pixels[:-1]))
-    by_rows = Shared(threads, product([images, *lines]), not by_channels)
+    by_rows = ThreadDivision(threads, product([images, *lines]), not by_channels)
     if even:
         best = near_even_tile(width, count, vectors, machine, by_rows)
     else:
-        shared = Shared(threads, images) if pixelwise else by_rows
+        shared = ThreadDivision(threads, images) if pixelwise else by_rows
         best = register_tile(along, count, vectors, machine, False, shared)
     for divides in (even, True):
         if pixelwise and _spans_rows(best.rows, pixels):
@@ -239,7 +239,7 @@ def _packed_tile(
     high = _rows_at_once(best, width, height, vectors, machine.vector_registers)
     if height is not None and high > 1:
         panels = None if count is None else -(-count // best.blocks)
-        high = part_for(height, product([images, *lines[:-1], panels]), high, threads)
+        high = chunk_size(height, product([images, *lines[:-1], panels]), high, threads)
     default = (-1, best.blocks, high, best.rows)
     return group.tile(
         width, candidates(along, height, count, vectors, group.target.machine, default), default
@@ -284,7 +284,7 @@ def _rows_at_once(
         return 1
     wide = tile.blocks * vectors
     most = min((registers - wide - 1) // (wide * width), height, MOST_ROWS)
-    return max((n for n in range(1, most + 1) if waste(height, n) <= MOST_ROW_TAIL), default=1)
+    return max((n for n in range(1, most + 1) if tail_fraction(height, n) <= MOST_ROW_TAIL), default=1)
 
 
 def _in_panels(group: Group, anchor: ComputeOp, blocks: int) -> bool:

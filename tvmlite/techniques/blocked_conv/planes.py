@@ -5,7 +5,7 @@ from __future__ import annotations
 from tvmlite.te.schedule.stage import Stage
 from tvmlite.te.templates.group import Group, compute_of, extent_of, product, work_of
 from tvmlite.te.templates.share import is_even, iterations_of, share, threads_for
-from tvmlite.te.templates.tile import Shared, register_tile, tail_of
+from tvmlite.te.templates.tile import ThreadDivision, register_tile, tail_of
 from tvmlite.te.tensor.tensor import ComputeOp, IterVar
 from tvmlite.techniques.common.nest import ENOUGH_TURNS, in_registers, several_vectors
 from tvmlite.techniques.elementwise.injective import elementwise_loops, finish
@@ -56,7 +56,7 @@ def pointwise(group: Group, anchor: ComputeOp) -> None:
     pixels, per_group = product(extent_of(a) for a in rest), _channels_of_a_group(anchor)
     vectors = None if pixels is None else -(-pixels // lanes)
     threads = threads_for(group.target, work_of(anchor))
-    shared = Shared(threads, product([extent_of(batch), dict(anchor.attrs).get("groups", 1)]))
+    shared = ThreadDivision(threads, product([extent_of(batch), dict(anchor.attrs).get("groups", 1)]))
     tile = register_tile(per_group or 1, vectors, 1, group.target.machine, True, shared)
     outer, inner = stage.split(channel, factor=tile.rows)
     place, along = stage.split(stage.fuse(*rest), factor=tile.blocks * lanes)

@@ -10,7 +10,7 @@ from tvmlite.te import expr as e
 from tvmlite.te.schedule.stage import Stage
 from tvmlite.te.templates.group import Group, compute_of, extent_of, nodes_of, product, work_of
 from tvmlite.te.templates.share import MEASURED_CORES, enough, is_even, iterations_of, share, threads_for
-from tvmlite.te.templates.tile import MOST_ROWS, MOST_TAIL, TAIL_RATIO, tail_of, waste
+from tvmlite.te.templates.tile import MOST_ROWS, MOST_TAIL, TAIL_RATIO, tail_fraction, tail_of
 from tvmlite.te.tensor.tensor import ComputeOp, IterVar, TensorRead
 from tvmlite.techniques.blocked_conv.thread_partition import image_by_rows
 from tvmlite.techniques.common.borders import apart, rows_at_border
@@ -174,7 +174,7 @@ def _tile(group: Group, rows: Sequence[IterVar], along: IterVar, lane: IterVar) 
     if width is not None and height is not None:
         for high in range(1, min(height, MOST_ROWS) + 1):
             for wide in range(1, min(width, (group.target.vector_registers - 2) // (high * vectors)) + 1):
-                if max(waste(width, wide), waste(height, high)) <= MOST_TAIL:
+                if max(tail_fraction(width, wide), tail_fraction(height, high)) <= MOST_TAIL:
                     made[-1, high, wide] = None
     high, wide = group.tile(width, list(made), default)
     return high, wide

@@ -27,7 +27,7 @@ def pool(group: Group) -> None:
 def depthwise(group: Group) -> bool:
     """Schedule a depthwise convolution; False for other groups."""
     forms = {"depthwise_conv2d_blocked": blocks, "depthwise_conv2d": sliding}
-    return group.arranged(forms)
+    return group.schedule_tagged(forms)
 
 
 def sliding(group: Group, anchor: ComputeOp) -> None:

@@ -19,7 +19,7 @@ from tvmlite.te.templates.group import (
     same_extent,
     work_of,
 )
-from tvmlite.te.templates.share import enough, is_even, iterations_of, part_for, share, threads_for
+from tvmlite.te.templates.share import chunk_size, enough, is_even, iterations_of, share, threads_for
 from tvmlite.te.templates.table import template
 from tvmlite.te.tensor.tensor import ComputeOp, IterVar, Tensor, TensorRead
 
@@ -79,7 +79,7 @@ def elementwise_loops(group: Group, tensor: Tensor) -> None:
         several = None
         if not enough(outer_extent, ENOUGH_OUTER_TURNS, threads):
             iterations = None if inner_extent is None else inner_extent // steps
-            several = part_for(iterations, outer_extent, lanes * CHUNK_VECTORS // steps, threads)
+            several = chunk_size(iterations, outer_extent, lanes * CHUNK_VECTORS // steps, threads)
         _in_steps(stage, axes[:cut], inner, steps, threads, several)
         return
     if threads > 1 and inner_extent is not None and inner_extent <= SHORT_VECTORS * lanes:
@@ -89,7 +89,7 @@ def elementwise_loops(group: Group, tensor: Tensor) -> None:
     outer = stage.fuse(*axes[:cut]) if cut else None
     few = outer is None or not enough(outer_extent, ENOUGH_OUTER_TURNS, threads)
     vectors = None if inner_extent is None else -(-inner_extent // lanes)
-    several = part_for(vectors, outer_extent, CHUNK_VECTORS, threads)
+    several = chunk_size(vectors, outer_extent, CHUNK_VECTORS, threads)
     chunk = split_for_threads(stage, inner, inner_extent, lanes, threads > 1 and few, several)
     whole = chunk if outer is None else outer if chunk is None else stage.fuse(outer, chunk)
     if whole is not None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from tvmlite.te.schedule.stage_base import GUARD
 from tvmlite.te.templates.group import Group, extent_of, work_of
-from tvmlite.te.templates.share import enough, part_for, share, threads_for
+from tvmlite.te.templates.share import chunk_size, enough, share, threads_for
 from tvmlite.te.templates.table import template
 from tvmlite.te.templates.tile import tail_of
 from tvmlite.te.tensor.tensor import ComputeOp, Operation
@@ -82,7 +82,7 @@ def _prepare(group: Group, host: Operation) -> None:
     group.stage(rows).storage_align(rows.axis[0], SPACED, group.target.lanes("float32"))
     stage = group.stage(sums)
     threads = threads_for(group.target, work_of(group.formula(rows.output(0))))
-    at_once = part_for(extent_of(sums.axis[0]), 1, ROWS_AT_ONCE, threads)
+    at_once = chunk_size(extent_of(sums.axis[0]), 1, ROWS_AT_ONCE, threads)
     places, one = stage.split(sums.axis[0], factor=at_once)
     iteration, three = sums.reduce_axis
     stage.reorder(places, iteration, three, one)
@@ -100,6 +100,6 @@ def _height(group: Group, anchor: ComputeOp, threads: int) -> int:
     high = [n for n in heights if n >= ENOUGH_ROWS] or heights[-1:]
     default = high[-1] if rows is None else min(high, key=lambda n: (-(-rows // n) * n, -n))
     if rows is not None:
-        default = part_for(rows, blocks, default, threads)
+        default = chunk_size(rows, blocks, default, threads)
     choices = [(-1, n) for n in dict.fromkeys([*heights, default])]
     return group.tile(rows, choices, (-1, default))[-1]

@@ -14,7 +14,7 @@ from tvmlite.te.templates.share import enough, threads_for
 from tvmlite.te.templates.table import template
 from tvmlite.te.templates.tile import (
     RegisterTile,
-    Shared,
+    ThreadDivision,
     candidates,
     tail_of,
     tile_for,
@@ -59,7 +59,7 @@ def columns_at_once(target: Target, dtype: str, rows: int | None, columns: int, 
     if rows is None or rows > FEW_ROWS:
         return lanes
     blocks = -(-columns // lanes)
-    shared = Shared(threads_for(target, rows * blocks * lanes * depth * PRODUCT), rows=False)
+    shared = ThreadDivision(threads_for(target, rows * blocks * lanes * depth * PRODUCT), rows=False)
     return tile_for(target, dtype, lanes, rows, blocks, shared=shared).blocks * lanes
 
 
@@ -203,7 +203,7 @@ def _tile(group: Group, anchor: ComputeOp, block: int, threads: int) -> Register
     if together > 1:
         best = RegisterTile(rows or 1, together)
     else:
-        shared = Shared(threads, product(batch))
+        shared = ThreadDivision(threads, product(batch))
         best = tile_for(group.target, dtype, block, rows, blocks, rows is None, shared)
     vectors = max(1, block // group.target.lanes(dtype))
     made = candidates(rows, 1, blocks, vectors, group.target.machine, (-1, best.blocks, 1, best.rows))

@@ -16,7 +16,7 @@ from tvmlite.te.templates.group import (
     reduction_loops,
     work_of,
 )
-from tvmlite.te.templates.share import part_for, share, threads_for
+from tvmlite.te.templates.share import chunk_size, share, threads_for
 from tvmlite.te.templates.table import template
 from tvmlite.te.tensor.tensor import ComputeOp, IterVar, Tensor, TensorRead
 from tvmlite.techniques.common.nest import in_registers, several_vectors
@@ -186,7 +186,7 @@ def _columns(group: Group, op: ComputeOp, host: Tensor, lanes: int, threads: int
     several = PARTIAL_VECTORS if width is None or width >= PARTIAL_VECTORS * lanes else 1
     if width is not None:
         outside = product(extent_of(a) for a in axes[:-1])
-        several = part_for(-(-width // lanes), outside, several, threads)
+        several = chunk_size(-(-width // lanes), outside, several, threads)
     if width is None or width > lanes:
         tiles, block = stage.split(axes[-1], factor=several * lanes)
     else:

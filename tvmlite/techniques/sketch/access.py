@@ -32,7 +32,7 @@ def reads_of(op: ComputeOp) -> list[TensorRead]:
 
 def reads_by_formula(group: Group, op: ComputeOp) -> list[TensorRead]:
     """The reads of ``op`` after inlining, as reads of the schedule's current tensors."""
-    return group.once((reads_by_formula, op), lambda: _reads_by_formula(group, op))
+    return group.cached((reads_by_formula, op), lambda: _reads_by_formula(group, op))
 
 
 def _reads_by_formula(group: Group, op: ComputeOp) -> list[TensorRead]:
@@ -174,7 +174,7 @@ class Fused:
 def correspondence(group: Group, anchor: ComputeOp, host: Tensor) -> list[Digit | Fused] | None:
     """For each data axis of ``anchor``, the part of the axes of ``host`` that it corresponds to, if ``host``
     reads each element once for one element of its own; else None."""
-    return group.once((correspondence, anchor, host), lambda: _correspondence(group, anchor, host))
+    return group.cached((correspondence, anchor, host), lambda: _correspondence(group, anchor, host))
 
 
 def _correspondence(group: Group, anchor: ComputeOp, host: Tensor) -> list[Digit | Fused] | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tvmlite.te.schedule.stage import Stage
 from tvmlite.te.templates.group import extent_of, lanes_of, product, work_of
-from tvmlite.te.templates.share import enough, part_for, share, threads_for
+from tvmlite.te.templates.share import chunk_size, enough, share, threads_for
 from tvmlite.te.tensor.tensor import ComputeOp, IterVar, Tensor
 from tvmlite.techniques.elementwise.injective import (
     CHUNK_VECTORS,
@@ -62,7 +62,7 @@ def _in_vectors(
     whole = stage.fuse(*axes[cut:])
     outer = list(axes[:cut])
     few = outside is None or not enough(outside, ENOUGH_OUTER_TURNS, threads)
-    chunk = part_for(None if extent is None else -(-extent // lanes), outside, chunk, threads)
+    chunk = chunk_size(None if extent is None else -(-extent // lanes), outside, chunk, threads)
     if few and (extent is None or extent > lanes * chunk):
         chunks, whole = stage.split(whole, factor=lanes * chunk)
         outer.append(chunks)

@@ -43,7 +43,7 @@ class Nest:
     @staticmethod
     def of(plan: Plan, op: ComputeOp, host: Tensor, parts: tuple[Digit | Fused, ...]) -> Nest:
         """The nest, with axes that can be fused in one tuple."""
-        axes = plan.group.once((Nest, op, host, parts), lambda: Nest._axes(plan, op, host, parts))
+        axes = plan.group.cached((Nest, op, host, parts), lambda: Nest._axes(plan, op, host, parts))
         return Nest(plan, op, host, parts, axes)
 
     @staticmethod
@@ -101,7 +101,7 @@ def _next_to(group: Group, host: Tensor, parts: Sequence[Digit | Fused]) -> bool
 def reduction_of(nest: Nest, reads: Sequence[TensorRead]) -> Reduction:
     """The properties of the reduction that its tiles depend on; ``reads`` are those of its formula."""
     group = nest.group
-    return group.once(
+    return group.cached(
         (reduction_of, nest.op, nest.host, nest.parts, group.target), lambda: _reduction(nest, reads)
     )
 

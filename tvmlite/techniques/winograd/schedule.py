@@ -14,7 +14,7 @@ from tvmlite.te.templates.tile import (
     MANY,
     RegisterTile,
     candidates,
-    held,
+    registers_needed,
     step_of,
     vectors_first,
 )
@@ -112,7 +112,8 @@ def _tile(group: Group, products: ComputeOp) -> RegisterTile:
         (rows, blocks)
         for blocks in range(1, registers)
         for rows in range(1, registers)
-        if held(rows, blocks * vectors, machine) <= registers and (channels or blocks) % blocks == 0
+        if registers_needed(rows, blocks * vectors, machine) <= registers
+        and (channels or blocks) % blocks == 0
     ]
     rows, blocks = min(fitting, key=lambda one: time(*one), default=(1, 1))
     default = (-1, blocks, 1, rows)

@@ -24,7 +24,7 @@ def with_broadcasts(schedule: Schedule) -> Schedule:
     made = schedule
     for origin in schedule.stages:
         op = origin.op
-        if isinstance(op, t.ComputeOp) and not (origin.tensorized or origin.alongside):
+        if isinstance(op, t.ComputeOp) and not (origin.tensorized or origin.is_computed_with):
             body = tuple(_broadcasting(root, op) for root in op.body)
             if any(new is not old for new, old in zip(body, op.body, strict=True)):
                 made = schedule.copy() if made is schedule else made

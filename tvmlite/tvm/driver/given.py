@@ -8,7 +8,7 @@ from typing import Any
 
 from tvmlite.core.node import substitute
 from tvmlite.te import expr as e
-from tvmlite.te.schedule.epilogue import why_apart
+from tvmlite.te.schedule.epilogue import reason_not_to_compute_with
 from tvmlite.te.schedule.schedule import Schedule
 from tvmlite.te.schedule.stage_base import AT, ROOT, loops_around
 from tvmlite.te.tensor import tensor as t
@@ -64,10 +64,10 @@ def _written_in_place(made: Schedule, op: Operation, normal: Schedule) -> bool:
         return False
     around = list(loops_around(found))
     stage.change(is_output=True)
-    if any(axis.kind != "data" for _, axis in around) or why_apart(stage, host):
+    if any(axis.kind != "data" for _, axis in around) or reason_not_to_compute_with(stage, host):
         stage.change(is_output=False)
         return False
-    stage.change(alongside=True)
+    stage.change(is_computed_with=True)
     return True
 
 

@@ -117,7 +117,7 @@ def _schedule(start: Any, state: Any) -> Schedule:
     """A schedule in the state ``state``, with an empty trace: primitives applied earlier are not recorded."""
     made = Schedule.__new__(Schedule)
     made._begin(start, Trace(), {})
-    made._show(state)
+    made._set_state(state)
     return made
 
 

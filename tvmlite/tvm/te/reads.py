@@ -14,7 +14,7 @@ from tvmlite.te.loop import ir
 from tvmlite.te.schedule.relations import plain
 from tvmlite.te.schedule.schedule import Schedule
 from tvmlite.te.tensor import tensor as t
-from tvmlite.te.tensor.bounds_check import check_reads, is_later, later
+from tvmlite.te.tensor.bounds_check import are_checks_deferred, check_reads, checks_deferred
 from tvmlite.te.tensor.scan import ScanOp
 from tvmlite.tvm.absent import instead_of
 from tvmlite.tvm.marks import with_marked_constants
@@ -26,7 +26,7 @@ _UNCHECKED = "reads_unchecked"
 def computed(*args: Any) -> Any:
     """Like ``te.compute``, but bounds of reads are checked later, by ``check_reads_of``."""
     extents, function, *others = args
-    with later():
+    with checks_deferred():
         made = te.compute(plain_of(extents), _of_plain(function), *others)
     op: Any = (made if isinstance(made, t.Tensor) else made[0]).op
     object.__setattr__(op, _UNCHECKED, True)
@@ -57,7 +57,7 @@ def _of_plain(function: Any) -> Any:
 
 def is_declaring() -> bool:
     """Whether the function of a compute is currently being called."""
-    return is_later()
+    return are_checks_deferred()
 
 
 def check_reads_of(schedule: Schedule) -> None:

@@ -92,7 +92,7 @@ class ThreadBounds(Bounds):
     """Bounds for inspection, not for allocating buffers. Wherever a stage is attached, exactly those loops
     bound to a thread axis run while it is computed whose threads share the stage's memory."""
 
-    one_size = False
+    constant_size = False
 
     def runs(self, needed: Stage | None, owner: Stage, leaf: IterVar, inside: bool) -> bool:
         """Whether the loop ``leaf`` of ``owner`` runs while the stage ``needed`` is computed."""

@@ -90,7 +90,7 @@ class IRBuilder(ir_builder.IRBuilder):
             return
         if attr_key in ("thread_extent", "virtual_thread"):
             axis = arguments.instance("scope_attr: node", node, ThreadAxis, "a te.thread_axis")
-            self._around_rest(lambda rest: bound(axis, value, rest))
+            self._wrap_rest(lambda rest: bound(axis, value, rest))
             return
         raise UnsupportedError(
             f"ir_builder.scope_attr: {attr_key!r} is not supported: there is code for CPUs only",

@@ -98,7 +98,7 @@ def _with_own_extents(
                 return replace(node, buffer=buffer(node.buffer))
             return values.get(node, node)
 
-        given = op.reading({one: tensor(one) for one in op.inputs})
+        given = op.with_inputs({one: tensor(one) for one in op.inputs})
         return replace(
             given,
             input_buffers=tuple(map(buffer, op.input_buffers)),

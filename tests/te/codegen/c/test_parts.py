@@ -10,7 +10,7 @@ from c_vectors import MACHINES, PLACE, check
 
 from tvmlite.te import expr as e
 from tvmlite.te.codegen.c import generator as c
-from tvmlite.te.codegen.c.parts import in_parts
+from tvmlite.te.codegen.c.parts import split_wide_stores
 from tvmlite.te.loop import ir
 
 X = ir.Buffer("x", "float32", (e.const(64, "int64"),), "param")
@@ -27,7 +27,7 @@ def function(*stores: ir.Stmt) -> ir.Function:
 
 
 def test_a_wide_store_is_split_into_register_wide_stores() -> None:
-    made = in_parts(
+    made = split_wide_stores(
         function(ir.Store(Y, (ramp(0, 24),), ir.Load(X, (ramp(4, 24),)) + e.const(1.0, lanes=24)))
     )
 
@@ -38,7 +38,7 @@ def test_a_wide_store_is_split_into_register_wide_stores() -> None:
 
 
 def test_a_store_of_odd_width_ends_with_a_scalar() -> None:
-    made = in_parts(function(ir.Store(Y, (ramp(1, 23),), ir.Load(X, (ramp(4, 23),)))))
+    made = split_wide_stores(function(ir.Store(Y, (ramp(1, 23),), ir.Load(X, (ramp(4, 23),)))))
 
     assert isinstance(made.body, ir.Seq)
     assert [store.value.lanes for store in made.body.body] == [16, 4, 2, 1]
@@ -60,7 +60,7 @@ def test_a_store_of_odd_width_ends_with_a_scalar() -> None:
 def test_stores_that_splitting_would_not_improve_are_unchanged(store: ir.Store) -> None:
     given = function(store)
 
-    assert in_parts(given) is given or in_parts(given).body is store
+    assert split_wide_stores(given) is given or split_wide_stores(given).body is store
 
 
 @pytest.mark.slow

@@ -12,7 +12,7 @@ from tvmlite import te as surface
 from tvmlite.machine.target import Target
 from tvmlite.te import expr as te
 from tvmlite.te.codegen.llvm import generator as llvm
-from tvmlite.te.codegen.llvm.loops import invariants, is_explicit, is_written_out
+from tvmlite.te.codegen.llvm.loops import has_enough_stores, invariants, is_explicit
 from tvmlite.te.loop import ir
 from tvmlite.te.loop.walk import statements
 
@@ -36,7 +36,7 @@ def scaling(vectors: int, lanes: int = 16, scope: str = "param", length: int = 2
 
 
 def left_alone(loop: ir.For) -> bool:
-    return is_written_out(loop.var, loop.body, TARGET)
+    return has_enough_stores(loop.var, loop.body, TARGET)
 
 
 def test_a_loop_over_several_vectors_is_not_unrolled_by_llvm() -> None:
@@ -47,7 +47,7 @@ def test_prefetches_in_a_loop_of_vectors_change_nothing() -> None:
     loop = scaling(4)
     ahead = te.Call("prefetch", (loop.body.body[0].value.a,), "float32")  # type: ignore[attr-defined]
 
-    assert is_written_out(loop.var, ir.sequence(ir.Evaluate(ahead), loop.body), TARGET)
+    assert has_enough_stores(loop.var, ir.sequence(ir.Evaluate(ahead), loop.body), TARGET)
 
 
 def test_loops_of_few_vectors_or_scalars_are_left_to_llvm() -> None:

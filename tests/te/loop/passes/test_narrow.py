@@ -30,7 +30,7 @@ def test_copied_elements_are_copied_as_bytes() -> None:
     after = narrow(function("float8_e4m3fn", lambda x: x))
 
     assert str(after).splitlines()[1:] == ["    for i in range(0, 20):", "        y[i] = x0[i]"]
-    assert [(b.dtype, b.holds) for b in after.buffers] == [("uint8", "float8_e4m3fn")] * 2
+    assert [(b.dtype, b.narrow_dtype) for b in after.buffers] == [("uint8", "float8_e4m3fn")] * 2
 
 
 def test_narrow_ints_are_the_low_bits_of_a_byte() -> None:

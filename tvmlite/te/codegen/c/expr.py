@@ -67,7 +67,7 @@ class Names(Protocol):
         """Whether ``var`` is a loop variable or a size, whose arithmetic never overflows."""
         ...
 
-    def is_natural(self, var: e.Var) -> bool:
+    def is_nonnegative(self, var: e.Var) -> bool:
         """Whether ``var`` is known to be at least 0."""
         ...
 
@@ -103,7 +103,7 @@ class Writer:
         self._known: list[dict[Node, str]] = [{}]
         self._uses: dict[Node, int] = {}
         self._counters: dict[Node, bool] = {} if outer is None else outer._counters
-        self._naturals: dict[Node, bool] = {} if outer is None else outer._naturals
+        self._nonnegatives: dict[Node, bool] = {} if outer is None else outer._nonnegatives
 
     def write(self, root: e.Expr) -> str:
         """``root`` as a C expression, to be used at most once, after ``lines``."""
@@ -119,9 +119,9 @@ class Writer:
             return text
         return self._declare(root, text)
 
-    def is_natural(self, written: e.Expr) -> bool:
+    def is_nonnegative(self, written: e.Expr) -> bool:
         """Whether ``written`` is known to be at least 0."""
-        return self._naturals.get(written, False)
+        return self._nonnegatives.get(written, False)
 
     def is_counter(self, written: e.Expr) -> bool:
         """Whether ``written`` is arithmetic with loop variables, sizes and constants."""
@@ -186,20 +186,20 @@ class Writer:
         parts = [c for c in node.children() if isinstance(c, e.Expr)]
         match node:
             case e.Const():
-                counter, natural = True, node.value >= 0
+                counter, nonnegative = True, node.value >= 0
             case e.Var():
-                counter, natural = self.names.is_counter(node), self.names.is_natural(node)
+                counter, nonnegative = self.names.is_counter(node), self.names.is_nonnegative(node)
             case (
                 e.Add() | e.Mul() | e.FloorDiv() | e.FloorMod() | e.Min() | e.Max() | e.Ramp() | e.Broadcast()
             ):
                 counter = all(self._counters.get(p, False) for p in parts)
-                natural = all(self._naturals.get(p, False) for p in parts)
+                nonnegative = all(self._nonnegatives.get(p, False) for p in parts)
             case e.Sub() | e.TruncDiv() | e.TruncMod() | e.Select():
-                counter, natural = all(self._counters.get(p, False) for p in parts), False
+                counter, nonnegative = all(self._counters.get(p, False) for p in parts), False
             case _:
-                counter, natural = node.dtype == "bool", False
+                counter, nonnegative = node.dtype == "bool", False
         self._counters[node] = counter and node.dtype in (e.INDEX, "bool")
-        self._naturals[node] = natural
+        self._nonnegatives[node] = nonnegative
 
     # -- one node
 
@@ -283,7 +283,7 @@ class Writer:
         if dtypes.is_float(node.dtype):
             return self._library("fmod", node.dtype, [a, b])
         divisor = node.b.value if isinstance(node.b, e.Broadcast) else node.b
-        if isinstance(divisor, e.Const) and divisor.value > 0 and self._naturals.get(node.a):
+        if isinstance(divisor, e.Const) and divisor.value > 0 and self._nonnegatives.get(node.a):
             symbol = "/" if isinstance(node, (e.FloorDiv, e.TruncDiv)) else "%"
             return self._narrow(f"({a} {symbol} {b})", node.dtype)
         return f"{self.helpers.name(_DIVIDE[type(node)], self._index_dtype(node))}({strip(a)}, {strip(b)})"

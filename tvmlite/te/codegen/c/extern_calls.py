@@ -10,7 +10,7 @@ from tvmlite.core.errors import UnsupportedError
 from tvmlite.te import expr as e
 from tvmlite.te.codegen.c.text import HALVES, work_type
 from tvmlite.te.codegen.c_functions import C_FUNCTIONS
-from tvmlite.te.codegen.packed import gives_value, symbol_of
+from tvmlite.te.codegen.packed import returns_value, symbol_of
 
 
 class Declares(Protocol):
@@ -33,7 +33,7 @@ def call(names: Declares, node: e.Foreign, args: Sequence[str]) -> str:
     if node.kind == "packed":
         name = symbol_of(node)
         comment = "/* To be set before the first call; returns 0, or another number if it failed. */"
-        if gives_value(node):
+        if returns_value(node):
             comment = "/* To be set before the first call; returns its last argument, or a replacement. */"
         names.declare(f"{comment}\n{_type(node, node)} (*{name})({', '.join(types) or 'void'});")
         return f"{name}({', '.join(args)})"

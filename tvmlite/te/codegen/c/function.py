@@ -31,7 +31,7 @@ class FunctionWriter(Scope):
         super().__init__(function, module)
         self._bodies = 0
         self._special = False  # inside a special statement, which has no form without vector types
-        self._passes_on = False  # whether PARALLEL is used
+        self._uses_parallel_for = False  # whether PARALLEL is used
 
     def write(self) -> None:
         """Generate the body, then add the function's definition to the module."""
@@ -51,7 +51,7 @@ class FunctionWriter(Scope):
             passed.append(key)
         parallel = self.module.parallel_type
         parameters += [f"{parallel}{PARALLEL}"] if parallel else []
-        unused = [f"    (void){PARALLEL};"] if parallel and not self._passes_on else []
+        unused = [f"    (void){PARALLEL};"] if parallel and not self._uses_parallel_for else []
         unused += [f"    (void){self.names[key]};" for key in passed if key not in self._read]
         head = self.module.head(self.function.name, parameters)
         end = ["    return 0;"] if self.module.returns(self.function.name) else []
@@ -80,10 +80,10 @@ class FunctionWriter(Scope):
                     self._nested(one)
             case ir.Store():
                 self._store(stmt)
-            case ir.For(kind=ir.PARALLEL) if self._bound is None and self._divides(stmt):
+            case ir.For(kind=ir.PARALLEL) if self._bound is None and self._is_divided(stmt):
                 self._parallel(stmt)
             case ir.For():
-                self._counted(stmt, "", "")
+                self._for(stmt, "", "")
             case ir.While(condition, body):
                 self._while(condition, body)
             case ir.If():
@@ -91,7 +91,7 @@ class FunctionWriter(Scope):
             case ir.Choice():
                 self._choice(stmt)
             case ir.Assert(condition, message):
-                (text,) = self._written(e.Not(condition))
+                (text,) = self._texts(e.Not(condition))
                 code = self.function.messages.index(message) + 1
                 self._emit(f"if ({text}) {{", f"    return {code};", "}")
             case ir.Evaluate(value):
@@ -101,7 +101,7 @@ class FunctionWriter(Scope):
             case _:
                 raise AssertionError(f"{type(stmt).__name__} does not belong in legal loop IR")
 
-    def _divides(self, loop: ir.For) -> bool:
+    def _is_divided(self, loop: ir.For) -> bool:
         """Whether ``loop`` is divided among threads; in a standalone source, only if it has no Asserts."""
         own = self.module.standalone
         if own is None:
@@ -134,9 +134,9 @@ class FunctionWriter(Scope):
             self.module.used.update(aligned.split())
             self._emit(f"{kind} {aligned}{name}[{max(count, 1)}];")
             return
-        (offset,) = self._written(stmt.offset)
+        (offset,) = self._texts(stmt.offset)
         if stmt.buffer.scope == "constant" and self.module.standalone is not None:
-            self._own_constant(stmt, name, offset)
+            self._standalone_constant(stmt, name, offset)
         elif stmt.buffer.scope == "constant":
             blob = self.function.constants_symbol
             self.module.declarations[f"extern const unsigned char {blob}[];"] = None
@@ -145,7 +145,7 @@ class FunctionWriter(Scope):
             base = f"(unsigned char *){self._name('workspace')}"
             self._emit(f"{kind} *const {name} = ({kind} *)(void *)({base} + ({offset}));")
 
-    def _own_constant(self, view: ir.View, name: str, offset: str) -> None:
+    def _standalone_constant(self, view: ir.View, name: str, offset: str) -> None:
         """Bind a constant to the name of its array, or to its address in the blob that the caller passes."""
         own = self.module.standalone
         assert own is not None, "only a standalone source has arrays of its own"
@@ -164,8 +164,8 @@ class FunctionWriter(Scope):
             writer = Writer(self)
             text = writer.write(let.value)
             self._emit(*writer.lines)
-            if writer.is_natural(let.value):
-                self._naturals.add(let.var)
+            if writer.is_nonnegative(let.value):
+                self._nonnegatives.add(let.var)
             if writer.is_counter(let.value) and let.var.dtype == e.INDEX:
                 self._counters.add(let.var)
                 kind = self.index_type
@@ -175,7 +175,7 @@ class FunctionWriter(Scope):
         self._emit(f"{kind} {name}[{let.var.lanes}];")
 
         def lanes() -> None:
-            self._each_lane(let.value, [], lambda w, text: f"{name}[{w.lane}] = {strip(text)};")
+            self._emit_lanes(let.value, [], lambda w, text: f"{name}[{w.lane}] = {strip(text)};")
 
         def write() -> None:
             if not can_write(let.value):
@@ -202,7 +202,7 @@ class FunctionWriter(Scope):
             text = strip(writer.write(value))
             line = f"{writer.place(buffer, index)} = {text};"
             if self._special:
-                self._vectors_only(writer, line)
+                self._emit_vectors(writer, line)
             else:
                 self._with_vectors(writer, line, lambda: self._store_lanes(store))
         else:
@@ -223,7 +223,7 @@ class FunctionWriter(Scope):
         self._in_braces(lambda: self.statement(choice.portable))
         self.lines.append("#endif")
 
-    def _vectors_only(self, writer: VectorWriter, line: str) -> None:
+    def _emit_vectors(self, writer: VectorWriter, line: str) -> None:
         self.module.typedefs.update(dict.fromkeys(writer.typedefs))
         self.module.intrinsics.update(dict.fromkeys(f"{CONDITION} && {one}" for one in writer.includes))
         self._emit(*writer.lines, line)
@@ -231,7 +231,7 @@ class FunctionWriter(Scope):
     def _with_vectors(self, writer: VectorWriter, line: str, otherwise: Callable[[], object]) -> None:
         """Emit ``line`` under ``#if`` of the vector types, and the lines of ``otherwise`` under ``#else``."""
         self.lines.append(f"#if {CONDITION}")
-        self._vectors_only(writer, line)
+        self._emit_vectors(writer, line)
         self.lines.append("#else")
         otherwise()
         self.lines.append("#endif")
@@ -243,7 +243,7 @@ class FunctionWriter(Scope):
             values = self.temporary()
             self._emit(f"{work_type(buffer.dtype)} {values}[{value.lanes}];")
             self._in_braces(
-                lambda: self._each_lane(value, [], lambda w, t: f"{values}[{w.lane}] = {strip(t)};")
+                lambda: self._emit_lanes(value, [], lambda w, t: f"{values}[{w.lane}] = {strip(t)};")
             )
             copied = e.Var(values, buffer.dtype, value.lanes)
             self.names[copied] = values
@@ -255,9 +255,9 @@ class FunctionWriter(Scope):
             guard = f"if ({strip(predicate)}) " if predicate else ""
             return f"{guard}{target}[{strip(place)}] = {writer.to_memory(text, buffer.dtype)};"
 
-        self._each_lane(value, extra, one)
+        self._emit_lanes(value, extra, one)
 
-    def _each_lane(self, value: e.Expr, extra: list[e.Expr], line: Callable[..., str]) -> None:
+    def _emit_lanes(self, value: e.Expr, extra: list[e.Expr], line: Callable[..., str]) -> None:
         """Emit a loop over lanes around ``line(writer, text of value, *texts of extra)``."""
         outer = Writer(self)
         inner = Writer(self, self.temporary(), outer)
@@ -271,7 +271,7 @@ class FunctionWriter(Scope):
         self.depth -= 1
         self._emit("}")
 
-    def _counted(self, loop: ir.For, begin: str, end: str) -> None:
+    def _for(self, loop: ir.For, begin: str, end: str) -> None:
         """Emit the loop, or its part ``begin .. end - 1`` (counted from its min) if given."""
         writer = Writer(self)
         least, stop = writer.write_short(loop.min), e.fold(e.Add, loop.min, loop.extent)
@@ -279,36 +279,38 @@ class FunctionWriter(Scope):
             begin, end = least, writer.write_short(stop)
         elif not e.is_const(loop.min, 0):
             begin, end = f"{least} + {begin}", f"{least} + {end}"
-        natural = writer.is_natural(loop.min)
+        nonnegative = writer.is_nonnegative(loop.min)
         self._emit(*writer.lines)
         name = self._bind(loop.var)
         self._counters.add(loop.var)
-        if natural:
-            self._naturals.add(loop.var)
+        if nonnegative:
+            self._nonnegatives.add(loop.var)
         if loop.kind == ir.UNROLL:
             self.module.used.add("TL_UNROLL")
             self._emit(f"TL_UNROLL({int(loop.extent.value)})")  # type: ignore[attr-defined]
         if self.index_type != "int64_t":
-            begin, end = (self._narrowed(writer, one, text) for one, text in ((loop.min, begin), (stop, end)))
+            begin, end = (
+                self._as_index_type(writer, one, text) for one, text in ((loop.min, begin), (stop, end))
+            )
         self._emit(f"for ({self.index_type} {name} = {begin}; {name} < {end}; ++{name}) {{")
         self._indented(loop.body)
         self._emit("}")
 
-    def _narrowed(self, writer: Writer, bound: e.Expr, text: str) -> str:
+    def _as_index_type(self, writer: Writer, bound: e.Expr, text: str) -> str:
         """A loop bound in the type of the loop variable, as data-dependent extents are 64 bits wide."""
         return text if writer.is_counter(bound) else f"({self.index_type})({text})"
 
     def _while(self, condition: e.Expr, body: ir.Stmt) -> None:
         self._emit("for (;;) {")
         self.depth += 1
-        (text,) = self._written(e.Not(condition))
+        (text,) = self._texts(e.Not(condition))
         self._emit(f"if ({text}) {{", "    break;", "}")
         self._nested(body)
         self.depth -= 1
         self._emit("}")
 
     def _if(self, stmt: ir.If) -> None:
-        (text,) = self._written(stmt.condition)
+        (text,) = self._texts(stmt.condition)
         self._emit(f"if ({text}) {{")
         self._indented(stmt.then)
         if stmt.otherwise is not None:
@@ -345,7 +347,7 @@ class FunctionWriter(Scope):
         self._bodies += 1
         lines, depth = self.lines, self.depth
         self.lines, self.depth, self._bound, self._captured = [], 1, set(), {}
-        self._counted(loop, "begin", "end")
+        self._for(loop, "begin", "end")
         body, captured = self.lines, list(self._captured)
         self.lines, self.depth, self._bound = lines, depth, None
         self._define_body(name, body, captured)
@@ -353,13 +355,13 @@ class FunctionWriter(Scope):
         if self.module.standalone is None:
             self.module.used.add(shared_out)
 
-        (extent,) = self._written(loop.extent)
+        (extent,) = self._texts(loop.extent)
         if captured:
             self._emit(f"struct {name} closure;")
         self._emit(*(f"closure.{self._name(key)} = {self.names[key]};" for key in captured))
         given = "&closure" if captured else "0"
         if self.module.standalone is not None:
-            self._passes_on = True
+            self._uses_parallel_for = True
             whole = f"{name}_run({given}, 0, {extent}, 0);"
             call = f"{PARALLEL}->parallel_for({PARALLEL}->context, {name}_run, {given}, {extent});"
             self._emit(f"if ({PARALLEL} == 0) {{", f"    {whole}", "} else {", f"    {call}", "}")
@@ -406,12 +408,12 @@ class FunctionWriter(Scope):
         own = self.module.standalone
         if own is not None and call.profile_slot < len(own.calls):
             self._emit(own.calls[call.profile_slot])
-        args = [self.buffer(b) for b in call.buffers] + self._written(*given)
+        args = [self.buffer(b) for b in call.buffers] + self._texts(*given)
         if call.workspace is not None:
             args[-1] = f"(unsigned char *){self._name('workspace')} + ({args[-1]})"
             args += [] if own is not None else [self.variable(ir.THREADS)]
         if self.module.parallel_type:
-            self._passes_on = True
+            self._uses_parallel_for = True
             args.append(PARALLEL)
         if not self.module.returns(call.symbol):
             self._emit(f"{call.symbol}({', '.join(args)});")

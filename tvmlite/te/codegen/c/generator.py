@@ -17,7 +17,7 @@ from tvmlite.te import expr as e
 from tvmlite.te.codegen.c import x86
 from tvmlite.te.codegen.c.function import FunctionWriter
 from tvmlite.te.codegen.c.names import BUILT_IN, Module, Standalone
-from tvmlite.te.codegen.c.parts import in_parts
+from tvmlite.te.codegen.c.parts import split_wide_stores
 from tvmlite.te.codegen.c.text import EXCESS_PRECISION, Helpers
 from tvmlite.te.codegen.c.vector import CONDITION
 from tvmlite.te.codegen.c_functions import definitions
@@ -126,7 +126,7 @@ def generate(
     for function in functions:
         if scalar:
             function = quantizing(function)
-        expanded = in_parts(expand_intrinsics(function, either=x86.SCALED_LANES))
+        expanded = split_wide_stores(expand_intrinsics(function, either=x86.SCALED_LANES))
         FunctionWriter(expanded, module).write()
     parts = ["/* Made by tvmlite. C99; see the header for how to call it. */", _GCC_FAULTS, _NO_CONTRACTION]
     parts += [_GCC_SUMS] if any(map(_adds_small_numbers, functions)) else []

@@ -19,7 +19,7 @@ _REGISTER = 64
 """The bytes of the widest vector registers of any target."""
 
 
-def in_parts(function: ir.Function) -> ir.Function:
+def split_wide_stores(function: ir.Function) -> ir.Function:
     """Split contiguous stores of vectors with a C form into stores of 16, 8, 4, 2 or 1 elements::
 
     C[ramp(0, 1, 48)] = A[ramp(0, 1, 48)]    -->    C[ramp(0, 1, 16)] = A[ramp(0, 1, 16)]
@@ -42,7 +42,7 @@ def _split(node: object) -> object:
             )
             for first, count in zip(_starts(lengths), lengths, strict=True)
         ]
-    except _WholeOnly:
+    except _CannotSlice:
         return node
     return ir.Seq(tuple(parts)) if all(p.value.lanes == 1 or can_write(p.value) for p in parts) else node
 
@@ -62,7 +62,7 @@ def _starts(lengths: Sequence[int]) -> list[int]:
     return [sum(lengths[:n]) for n in range(len(lengths))]
 
 
-class _WholeOnly(Exception):
+class _CannotSlice(Exception):
     """Raised for a vector whose parts cannot be computed separately."""
 
 
@@ -90,7 +90,7 @@ class _Slice:
                 begin = e.fold(e.Add, base, e.fold(e.Mul, stride, e.const(self.first, stride.dtype)))
                 return begin if self.count == 1 else e.Ramp(begin, stride, self.count)
             case e.Var() | e.Foreign():
-                raise _WholeOnly
+                raise _CannotSlice
         if any(isinstance(c, e.Expr) and c.lanes not in (1, node.lanes) for c in node.children()):
-            raise _WholeOnly
+            raise _CannotSlice
         return node.map_children(lambda child: self.made.get(child, child))

@@ -27,7 +27,7 @@ class Scope:
         self._variables: set[ir.Buffer] = set()
         self._loaded = {node.buffer for node in postorder(function.body) if isinstance(node, ir.Load)}
         self._counters: set[e.Var] = {ir.THREAD, ir.THREADS, *function.sizes}
-        self._naturals: set[e.Var] = {ir.THREAD, ir.THREADS, *function.sizes}
+        self._nonnegatives: set[e.Var] = {ir.THREAD, ir.THREADS, *function.sizes}
         self._bound: set[object] | None = None  # in a parallel body: the keys bound in it
         self._captured: dict[object, None] = {}
 
@@ -61,9 +61,9 @@ class Scope:
         """Whether ``var`` is a loop variable, thread number or size, whose arithmetic never overflows."""
         return var in self._counters
 
-    def is_natural(self, var: e.Var) -> bool:
+    def is_nonnegative(self, var: e.Var) -> bool:
         """Whether ``var`` is never negative, so that C's ``/`` and ``%`` need no correction."""
-        return var in self._naturals or isinstance(var, e.SizeVar)
+        return var in self._nonnegatives or isinstance(var, e.SizeVar)
 
     @property
     def index_type(self) -> str:
@@ -105,7 +105,7 @@ class Scope:
     def _emit(self, *lines: str) -> None:
         self.lines += [line if line.startswith("#") else "    " * self.depth + line for line in lines]
 
-    def _written(self, *exprs: e.Expr) -> list[str]:
+    def _texts(self, *exprs: e.Expr) -> list[str]:
         """Emit the declarations that ``exprs`` need, and return their texts, each to be used once."""
         writer = Writer(self)
         texts = [strip(writer.write(one)) for one in exprs]

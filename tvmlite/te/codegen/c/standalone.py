@@ -255,10 +255,10 @@ def _literals(dtype: str) -> Callable[[Any], str]:
         return lambda value: _float(value, dtype)
     if dtypes.is_float(dtype) or dtype == "bool":
         return lambda value: str(int(value))  # halves as their bits, bools as bytes
-    return lambda value: _alone(int_literal(value, dtype))
+    return lambda value: _without_parentheses(int_literal(value, dtype))
 
 
-def _alone(text: str) -> str:
+def _without_parentheses(text: str) -> str:
     """A literal in an array, without the parentheses that it would need in an expression."""
     return text[1:-1] if text.startswith("(-") and "INT64_C" not in text else text
 
@@ -266,6 +266,6 @@ def _alone(text: str) -> str:
 def _float(value: float, dtype: str) -> str:
     text = float_literal(value, dtype)
     if text is not None:
-        return _alone(text)
+        return _without_parentheses(text)
     suffix = "" if dtype == "float32" else "(double)"
     return f"{suffix}NAN" if value != value else f"{suffix}{'-' if value < 0 else ''}INFINITY"

@@ -94,7 +94,7 @@ class VectorWriter:
         return self._vector(made)
 
     def _write(self, root: e.Expr) -> _Text:
-        for node in vectors(root, of_machines=False):
+        for node in vectors(root, all_versions=False):
             if node in self._texts:
                 continue
             made = self._text(node)

@@ -14,28 +14,28 @@ from tvmlite.te.loop import ir
 
 _WIDEST = 256
 _FLOATS = ("float32", "float64")
-_OF_INTS = ("bitwise_not", "bitwise_and", "bitwise_or", "bitwise_xor")
-_OF_FLOATS = ("fabs", "abs", "copysign", "round", "isnan")
+_INT_CALLS = ("bitwise_not", "bitwise_and", "bitwise_or", "bitwise_xor")
+_FLOAT_CALLS = ("fabs", "abs", "copysign", "round", "isnan")
 
 
 def can_write(value: e.Expr) -> bool:
     """Whether ``value`` can be written with vector types: it consists of contiguous loads, arithmetic,
     comparisons, and selections by a mask or a uniform condition; its lanes are a power of 2."""
     nodes = vectors(value)
-    return value.dtype not in HALVES and all(_is_plain(node) for node in nodes)
+    return value.dtype not in HALVES and all(_is_writable(node) for node in nodes)
 
 
-def vectors(root: e.Expr, of_machines: bool = True) -> list[e.Expr]:
+def vectors(root: e.Expr, all_versions: bool = True) -> list[e.Expr]:
     """The vector nodes of ``root``, children first, without those in indices.
 
-    Without ``of_machines``, nodes that only one of the versions for different processors has are left out.
+    Without ``all_versions``, nodes that only one of the versions for different processors has are left out.
     """
     inside: set[object] = {root}
     nodes = [n for n in postorder(root) if isinstance(n, e.Expr)]
     for node in reversed(nodes):
         if node in inside:
             either = isinstance(node, e.Call) and node.name == functions.EITHER
-            inside.update(parts(node)[2:] if either and not of_machines else parts(node))
+            inside.update(parts(node)[2:] if either and not all_versions else parts(node))
     return [n for n in nodes if n in inside]
 
 
@@ -66,7 +66,7 @@ def shift_count(node: e.Call) -> int | None:
     return None
 
 
-def _is_plain(node: e.Expr) -> bool:
+def _is_writable(node: e.Expr) -> bool:
     size = node.lanes * dtypes.bytes_of(node.dtype)
     if node.lanes & (node.lanes - 1) or node.lanes < 2 or size > _WIDEST:
         return False
@@ -85,9 +85,9 @@ def _is_plain(node: e.Expr) -> bool:
         case e.Const() | e.Var():
             return True
         case e.Broadcast(value=value):
-            return _is_read_whole(value) or not any(_needs_vectors(n) for n in postorder(value))
+            return _is_vector_read_as_bits(value) or not any(_needs_vectors(n) for n in postorder(value))
         case e.Call():
-            return _is_plain_call(node)
+            return _is_writable_call(node)
         case e.Compare():
             return type(node) in COMPARE
         case e.Cast() | e.Select() | e.And() | e.Or() | e.Not():
@@ -102,12 +102,12 @@ def _needs_vectors(node: object) -> bool:
     return isinstance(node, e.Foreign) and node.kind in ("bits", "llvm")
 
 
-def _is_read_whole(value: e.Expr) -> bool:
+def _is_vector_read_as_bits(value: e.Expr) -> bool:
     """Whether ``value`` reads several elements as the bits of one number."""
     if not isinstance(value, e.Foreign) or value.kind != "bits" or value.dtype in (*HALVES, "bool"):
         return False
     load = value.args[0]
-    return isinstance(load, ir.Load) and load.lanes > 1 and load.dtype != "bool" and _is_plain(load)
+    return isinstance(load, ir.Load) and load.lanes > 1 and load.dtype != "bool" and _is_writable(load)
 
 
 def _has_arithmetic(node: e.Binary) -> bool:
@@ -117,10 +117,10 @@ def _has_arithmetic(node: e.Binary) -> bool:
     return node.dtype != "bool" and kind in (e.Add, e.Sub, e.Mul, e.Min, e.Max)
 
 
-def _is_plain_call(node: e.Call) -> bool:
+def _is_writable_call(node: e.Call) -> bool:
     match node.name:
         case "if_then_else":
-            in_place = all(_is_written_in_place(arm) for arm in node.args[1:])
+            in_place = all(_is_inline(arm) for arm in node.args[1:])
             return node.dtype != "bool" and node.args[0].lanes == 1 and in_place
         case functions.EITHER | contraction.MULTIPLY_ADD | "likely" | "fits_int32":
             return True
@@ -130,12 +130,12 @@ def _is_plain_call(node: e.Call) -> bool:
             return "bool" not in (node.dtype, node.args[0].dtype)
         case "shift_left" | "shift_right":
             return dtypes.is_int(node.dtype) and shift_count(node) is not None
-    if node.name in _OF_INTS:
+    if node.name in _INT_CALLS:
         return not dtypes.is_float(node.dtype)
-    return node.name in _OF_FLOATS and node.args[0].dtype in _FLOATS
+    return node.name in _FLOAT_CALLS and node.args[0].dtype in _FLOATS
 
 
-def _is_written_in_place(value: e.Expr) -> bool:
+def _is_inline(value: e.Expr) -> bool:
     """Whether ``value`` needs no declaration that reads memory, so that reads stay in their branch."""
     match value:
         case ir.Load(indices=(index,)):

@@ -14,7 +14,7 @@ from tvmlite.te.codegen.llvm.text import Lines, Writer, literal
 Terms: TypeAlias = tuple[tuple[e.Expr, int], ...]
 """A sum of expressions, each multiplied by a number."""
 
-_MOVABLE = (e.Add, e.Sub, e.Mul, e.FloorDiv, e.FloorMod, e.TruncDiv, e.TruncMod, e.Min, e.Max, e.Cast)
+_HOISTABLE = (e.Add, e.Sub, e.Mul, e.FloorDiv, e.FloorMod, e.TruncDiv, e.TruncMod, e.Min, e.Max, e.Cast)
 """Nodes that may be computed speculatively, as they have no effect and read no memory."""
 
 
@@ -48,34 +48,34 @@ class Addresses:
 
     def begin(self) -> None:
         """Open the level of the function: variables bound so far are known at its start."""
-        self._levels.append(_Level(self.w.hold()))
+        self._levels.append(_Level(self.w.mark()))
 
     @contextmanager
     def loop(self) -> Iterator[None]:
         """The context of a loop's body, entered at its start."""
-        self._levels.append(_Level(self.w.hold()))
+        self._levels.append(_Level(self.w.mark()))
         yield
         self._levels.pop()
 
     def bind(self, var: e.Var, value: str, at_start: bool = False) -> None:
         """Bind ``var`` to ``value`` from here on, or from the start of the current loop's body."""
         self._variables[var] = value
-        self._known_at[var] = self._here(at_start)
+        self._known_at[var] = self._current_level(at_start)
 
     def forget(self, var: e.Var) -> None:
         """Remove the binding of ``var``."""
         self._variables.pop(var, None)
 
-    def sum_of(self, index: e.Expr) -> tuple[Terms, int] | None:
+    def terms(self, index: e.Expr) -> tuple[Terms, int] | None:
         """``index`` as a sum of multiples and a constant; None if it is not pure scalar int64 arithmetic."""
         if index not in self._sums:
-            movable = index.lanes == 1 and index.dtype == e.INDEX and _is_movable(index)
-            self._sums[index] = _terms(index) if movable else None
+            hoistable = index.lanes == 1 and index.dtype == e.INDEX and _is_hoistable(index)
+            self._sums[index] = _terms(index) if hoistable else None
         return self._sums[index]
 
     def step(self, pointer: str, element: str, index: e.Expr) -> tuple[str, int]:
         """A pointer, and the constant number of elements from it to ``pointer[index]``."""
-        parts = self.sum_of(index)
+        parts = self.terms(index)
         assert parts is not None
         terms, constant = parts
         by_level: dict[int, list[tuple[e.Expr, int]]] = {}
@@ -83,31 +83,31 @@ class Addresses:
         for term, factor in terms:
             by_level.setdefault(max(known, self._level_of(term)), []).append((term, factor))
         for level in sorted(by_level):
-            pointer = self._stepped(pointer, element, tuple(by_level[level]), level)
+            pointer = self._advance(pointer, element, tuple(by_level[level]), level)
         return pointer, constant
 
     def view(self, base: str, offset: e.Expr) -> str:
         """The address ``base`` plus ``offset`` bytes, as the start of further steps."""
-        level = self._level_of(offset) if _is_movable(offset) else len(self._levels)
+        level = self._level_of(offset) if _is_hoistable(offset) else len(self._levels)
         if level >= len(self._levels):
             pointer = self.w.emit(f"getelementptr inbounds i8, ptr {base}, i64 {self._value(offset)}")
         else:
-            value = self._moved(offset)
+            value = self._hoisted(offset)
             with self.w.at(self._levels[level].lines):
                 pointer = self.w.emit(f"getelementptr inbounds i8, ptr {base}, i64 {value}")
         self._known_at[pointer] = level
         return pointer
 
-    def _here(self, at_start: bool) -> int:
+    def _current_level(self, at_start: bool) -> int:
         return len(self._levels) - at_start if self._levels else 0
 
-    def _stepped(self, pointer: str, element: str, terms: Terms, level: int) -> str:
+    def _advance(self, pointer: str, element: str, terms: Terms, level: int) -> str:
         if level >= len(self._levels):  # known only here
             return self._sum(pointer, element, [(self._value(term), factor) for term, factor in terms])
         here = self._levels[level]
         key = pointer, element, terms
         if key not in here.pointers:
-            values = [(self._moved(term), factor) for term, factor in terms]
+            values = [(self._hoisted(term), factor) for term, factor in terms]
             with self.w.at(here.lines):
                 here.pointers[key] = self._sum(pointer, element, values)
         return here.pointers[key]
@@ -127,7 +127,7 @@ class Addresses:
             return 0
         return max(self._level_of(child) for child in expr.children())  # type: ignore[arg-type]
 
-    def _moved(self, expr: e.Expr) -> str:
+    def _hoisted(self, expr: e.Expr) -> str:
         """The value of ``expr``, computed at the start of its level."""
         if isinstance(expr, e.Var):
             return self._variables[expr]
@@ -135,7 +135,7 @@ class Addresses:
             return literal(expr.value, expr.dtype)
         here = self._levels[self._level_of(expr)]
         if expr not in here.values:
-            operands = {child: self._moved(child) for child in expr.children()}  # type: ignore[arg-type]
+            operands = {child: self._hoisted(child) for child in expr.children()}  # type: ignore[arg-type]
             with self.w.at(here.lines):
                 here.values[expr] = emitter_of(expr).emit(_Operands(self.w, operands), expr)
         return here.values[expr]
@@ -148,10 +148,10 @@ class _Operands(NamedTuple):
     known: dict[Any, str]
 
 
-def _is_movable(expr: e.Expr) -> bool:
+def _is_hoistable(expr: e.Expr) -> bool:
     if isinstance(expr, (e.Var, e.Const)):
         return True
-    return isinstance(expr, _MOVABLE) and all(_is_movable(c) for c in expr.children())  # type: ignore[arg-type]
+    return isinstance(expr, _HOISTABLE) and all(_is_hoistable(c) for c in expr.children())  # type: ignore[arg-type]
 
 
 def _terms(index: e.Expr) -> tuple[Terms, int]:

@@ -18,7 +18,7 @@ class Span(NamedTuple):
     constant: int
     lanes: int
 
-    def is_apart_from(self, other: Span) -> bool:
+    def is_disjoint_from(self, other: Span) -> bool:
         """Whether the spans provably have no element in common."""
         if self.terms != other.terms:
             return False
@@ -29,27 +29,27 @@ class Contents:
     """Known values by the elements that hold them, valid until the next jump."""
 
     def __init__(self) -> None:
-        self._held: dict[Buffer, dict[Span, str]] = {}
+        self._values: dict[Buffer, dict[Span, str]] = {}
 
     def get(self, buffer: Buffer, span: Span | None) -> str | None:
         """The value that ``span`` of ``buffer`` holds, or None if it is not known."""
-        held = self._held.get(buffer)
-        return None if held is None or span is None else held.get(span)
+        values = self._values.get(buffer)
+        return None if values is None or span is None else values.get(span)
 
     def stored(self, buffer: Buffer, span: Span | None, value: str | None) -> None:
         """Record that ``value`` (None: unknown) was stored at ``span`` (None: unknown elements)."""
         if span is None:
-            self._held.pop(buffer, None)
+            self._values.pop(buffer, None)
             return
-        held = self._held.get(buffer, {})
-        if held.pop(span, None) is None:  # if it was held, the others do not overlap it
-            held = {s: v for s, v in held.items() if s.is_apart_from(span)}
-        if len(held) == _MOST:
-            held.clear()
+        values = self._values.get(buffer, {})
+        if values.pop(span, None) is None:  # if it was held, the others do not overlap it
+            values = {s: v for s, v in values.items() if s.is_disjoint_from(span)}
+        if len(values) == _MOST:
+            values.clear()
         if value is not None:
-            held[span] = value
-        self._held[buffer] = held
+            values[span] = value
+        self._values[buffer] = values
 
     def forget(self) -> None:
         """Drop all values, as memory may have changed."""
-        self._held.clear()
+        self._values.clear()

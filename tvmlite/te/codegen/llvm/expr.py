@@ -147,10 +147,10 @@ class Expressions:
         held = self.contents.get(node.buffer, self._span(index))
         return held or memory.load(self.w, memory.place(self, node.buffer, index))
 
-    def near(self, pointer: str, element: str, index: e.Expr) -> tuple[str, int] | None:
+    def base_and_offset(self, pointer: str, element: str, index: e.Expr) -> tuple[str, int] | None:
         """A pointer, and the constant number of elements from it to ``pointer[index]``; None if ``index`` is
         not a sum of scalar terms, or for a scalar store."""
-        if not self._steps or self.addresses.sum_of(index) is None:
+        if not self._steps or self.addresses.terms(index) is None:
             return None
         return self.addresses.step(pointer, element, index)
 
@@ -161,7 +161,7 @@ class Expressions:
             if not (isinstance(index, e.Ramp) and e.is_const(index.stride, 1)):
                 return None
             index = index.base
-        parts = self.addresses.sum_of(index)
+        parts = self.addresses.terms(index)
         return None if parts is None else Span(*parts, lanes)
 
     def index_operands(self, node: Load) -> list[e.Expr]:
@@ -171,7 +171,7 @@ class Expressions:
         match index:
             case e.Ramp(first, e.Const()) | e.Broadcast(first):
                 index = first
-        if not isinstance(index, e.Const) and not (self._steps and self.addresses.sum_of(index) is not None):
+        if not isinstance(index, e.Const) and not (self._steps and self.addresses.terms(index) is not None):
             found.insert(0, index)
         return found
 

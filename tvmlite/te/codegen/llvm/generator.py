@@ -11,7 +11,7 @@ from tvmlite.te.codegen.contraction import with_multiply_adds
 from tvmlite.te.codegen.llvm import arith, memory
 from tvmlite.te.codegen.llvm.emitters import emits, emitter_of
 from tvmlite.te.codegen.llvm.expr import Expressions
-from tvmlite.te.codegen.llvm.loops import invariants, is_explicit, is_written_out
+from tvmlite.te.codegen.llvm.loops import has_enough_stores, invariants, is_explicit
 from tvmlite.te.codegen.llvm.text import Module, Writer, symbol
 from tvmlite.te.extensions import extension
 from tvmlite.te.loop import ir
@@ -161,16 +161,16 @@ class Body:
         else:
             w.branch(w.emit(f"icmp slt i64 {first}, {end}"), head, after)
         w.enter(head)
-        phi = w.hold()
+        phi = w.mark()
         counter = f"%i.{head}"
         with self.values.loop(var, counter):
             self.statement(body)
         following = w.emit(f"add nsw i64 {counter}, 1")
         with w.at(phi):
             w.do(f"{counter} = phi i64 [ {first}, %{before} ], [ {following}, %{w.block} ]")
-        enough = not w.module.explicit and is_written_out(var, body, w.module.target)
+        enough = not w.module.explicit and has_enough_stores(var, body, w.module.target)
         again = w.emit(f"icmp ne i64 {following}, {end}")
-        w.branch(again, head, after, w.module.written_out() if enough else "")
+        w.branch(again, head, after, w.module.no_unroll_metadata() if enough else "")
         w.enter(after)
 
     def require(self, holds: str, code: str) -> None:

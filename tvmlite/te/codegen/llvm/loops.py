@@ -13,10 +13,10 @@ from tvmlite.te.arith import Analyzer, mentions
 from tvmlite.te.loop import ir
 from tvmlite.te.loop.walk import loads
 
-ENOUGH = 4
+ENOUGH_STORES = 4
 """The number of vector stores in an iteration from which on further unrolling gains nothing."""
 
-SPARE = 4
+SPARE_REGISTERS = 4
 """The number of registers reserved for the values that an iteration loads."""
 
 
@@ -27,10 +27,10 @@ class _Iteration:
     loop: ir.For
     variables: tuple[e.Var, ...]
 
-    def then(self, node: ir.Let) -> _Iteration:
-        return replace(self, variables=(*self.variables, node.var)) if self.changes(node.value) else self
+    def with_let(self, node: ir.Let) -> _Iteration:
+        return replace(self, variables=(*self.variables, node.var)) if self.varies(node.value) else self
 
-    def changes(self, expr: e.Expr) -> bool:
+    def varies(self, expr: e.Expr) -> bool:
         return mentions(expr, self.variables)
 
 
@@ -55,13 +55,13 @@ def is_explicit(function: ir.Function, target: Target) -> bool:
                 innermost[node] = []
                 iterations = (*iterations, _Iteration(node, (node.var,)))
             case ir.Let():
-                iterations = tuple(iteration.then(node) for iteration in iterations)
+                iterations = tuple(iteration.with_let(node) for iteration in iterations)
             case ir.Allocate():
                 allocated[node.buffer] = len(iterations)
             case ir.Store():
                 if iterations and iterations[-1].loop in innermost:
                     innermost[iterations[-1].loop].append((node, iterations[-1]))
-                if _adds_up(node, iterations[allocated.get(node.buffer, 0) :]):
+                if _accumulates(node, iterations[allocated.get(node.buffer, 0) :]):
                     sums.add(node.buffer)
         stack.extend((one, iterations) for one in node.children() if isinstance(one, ir.Stmt))
     kept = {buffer for buffer in sums if _fits(buffer, target)}
@@ -70,24 +70,25 @@ def is_explicit(function: ir.Function, target: Target) -> bool:
         for one in reachable(function.body)
     ):
         return False
-    return all(_says_itself(stores) for stores in innermost.values())
+    return all(_is_vectorized(stores) for stores in innermost.values())
 
 
-def _adds_up(store: ir.Store, iterations: Sequence[_Iteration]) -> bool:
+def _accumulates(store: ir.Store, iterations: Sequence[_Iteration]) -> bool:
     """Whether ``store`` accumulates into an element over one of ``iterations``, of loops inside the
     allocation of its array."""
     if all(load.buffer is not store.buffer for load in loads(store.value)):
         return False
-    return not all(iteration.changes(store.indices[0]) for iteration in iterations)
+    return not all(iteration.varies(store.indices[0]) for iteration in iterations)
 
 
-def _says_itself(stores: Sequence[tuple[ir.Store, _Iteration]]) -> bool:
+def _is_vectorized(stores: Sequence[tuple[ir.Store, _Iteration]]) -> bool:
     """Whether a loop with these stores is already vectorized, and accumulates nothing in memory."""
     if stores and all(store.value.lanes == 1 for store, _ in stores):
         if not all(_is_scattered(store.indices[0], iteration, len(stores)) for store, iteration in stores):
             return False
     return not any(
-        _adds_up(store, (iteration,)) and not (store.buffer.scope == "local" and _is_fixed(store.indices[0]))
+        _accumulates(store, (iteration,))
+        and not (store.buffer.scope == "local" and _is_fixed(store.indices[0]))
         for store, iteration in stores
     )
 
@@ -95,7 +96,7 @@ def _says_itself(stores: Sequence[tuple[ir.Store, _Iteration]]) -> bool:
 def _is_scattered(index: e.Expr, iteration: _Iteration, count: int) -> bool:
     """Whether the elements stored by consecutive iterations are so far apart that ``count`` stores leave gaps
     between them, so that vectors would gain nothing."""
-    if not iteration.changes(index):
+    if not iteration.varies(index):
         return False
     step = Analyzer().linear(index, iteration.loop.var)
     return step is None or abs(step[0]) > count
@@ -118,7 +119,7 @@ def _fits(buffer: ir.Buffer, target: Target) -> bool:
     return isinstance(length, e.Const) and int(length.value) * dtypes.bytes_of(buffer.dtype) <= registers
 
 
-def is_written_out(var: e.Var, body: ir.Stmt, target: Target) -> bool:
+def has_enough_stores(var: e.Var, body: ir.Stmt, target: Target) -> bool:
     """Whether an iteration of the loop over ``var`` has enough vector stores, as in an unrolled inner loop.
 
     If LLVM unrolled it further, compilation would take longer without gain; and if LLVM unrolls a loop fully,
@@ -127,7 +128,7 @@ def is_written_out(var: e.Var, body: ir.Stmt, target: Target) -> bool:
     """
     inside = [one for one in _iteration(body)[0] if not isinstance(one, ir.Evaluate)]
     stores = [one for one in inside if isinstance(one, ir.Store) and one.value.lanes > 1]
-    if len(stores) < max(ENOUGH, len(inside)):
+    if len(stores) < max(ENOUGH_STORES, len(inside)):
         return False
     accesses = (one for store in stores for one in (store, *loads(store.value)))
     return not any(mentions(one.indices[0], (var,)) for one in accesses if _fits(one.buffer, target))
@@ -151,7 +152,7 @@ def invariants(loop: ir.For, target: Target) -> list[e.Expr]:
         assert isinstance(load, ir.Load)
         if load.buffer not in written and not mentions(load, (loop.var,)) and len(loads(load)) == 1:
             found.append(node)
-    return found[: max(0, target.vector_registers - len(sums) - SPARE)]
+    return found[: max(0, target.vector_registers - len(sums) - SPARE_REGISTERS)]
 
 
 def _iteration(body: ir.Stmt) -> tuple[tuple[ir.Stmt, ...], set[ir.Buffer]]:

@@ -66,7 +66,7 @@ def place(values: Expressions, buffer: Buffer, index: e.Expr) -> Place:
     own = stride == 1 and _holds(buffer, base, lanes)
     if isinstance(base, e.Const):
         return Place(buffer, pointer, "", "i64", lanes, stride, own, int(base.value))
-    found = values.near(pointer, memory_type(values.w, buffer.dtype), base)
+    found = values.base_and_offset(pointer, memory_type(values.w, buffer.dtype), base)
     if found is not None:
         return Place(buffer, found[0], "", "i64", lanes, stride, own, found[1], inbounds=False)
     return Place(buffer, pointer, values.value(base), register_type(base.dtype), lanes, stride, own)

@@ -100,7 +100,7 @@ class Module:
         self._declarations.setdefault(symbol, text)
         return symbol
 
-    def written_out(self) -> str:
+    def no_unroll_metadata(self) -> str:
         """Loop metadata for a back edge, which disables further unrolling by LLVM."""
         if not self._metadata:
             self._metadata.append('!0 = !{!"llvm.loop.unroll.disable"}')
@@ -156,7 +156,7 @@ class Writer:
         self._allocations.append(f"  {name} = alloca {type_}, align {alignment}")
         return name
 
-    def hold(self) -> Lines:
+    def mark(self) -> Lines:
         """Mark the current position, so that instructions can be inserted there later with ``at``."""
         place: Lines = []
         self._lines.append(place)

@@ -10,7 +10,7 @@ from tvmlite.te import expr as e
 from tvmlite.te.arith import Analyzer
 from tvmlite.te.loop import ir
 from tvmlite.te.loop.passes.simplify import analyzer_of_function
-from tvmlite.te.loop.walk import Renaming, with_body
+from tvmlite.te.loop.walk import BufferRenamer, with_body
 
 
 def flatten(function: ir.Function) -> ir.Function:
@@ -22,7 +22,7 @@ def flatten(function: ir.Function) -> ir.Function:
     return with_body(function, _Flatten(analyzer_of_function()).stmt(function.body))
 
 
-class _Flatten(Renaming):
+class _Flatten(BufferRenamer):
     def __init__(self, analyzer: Analyzer) -> None:
         super().__init__(analyzer)
         self.strides: dict[ir.Buffer, tuple[e.Expr, ...]] = {}

@@ -12,7 +12,7 @@ from tvmlite.te.loop import ir
 from tvmlite.te.loop.walk import loads
 
 
-class Serial(Exception):
+class CannotVectorize(Exception):
     """Raised where a statement cannot be vectorized."""
 
 
@@ -44,7 +44,7 @@ class Lanes:
         """``stmt`` in lanes, or as a serial loop over them where it cannot be vectorized."""
         try:
             return self.in_lanes(stmt, mask)
-        except Serial:
+        except CannotVectorize:
             if self.whole:  # the enclosing Let or Allocate has to become serial as a whole
                 raise
             return self.serial(stmt)
@@ -58,7 +58,7 @@ class Lanes:
         return ir.For(var, self.begin, extent, substitute(stmt, {self.var: var}))
 
     def in_lanes(self, stmt: ir.Stmt, mask: e.Expr | None) -> ir.Stmt:
-        """``stmt`` in lanes; ``Serial`` is raised if it cannot be vectorized."""
+        """``stmt`` in lanes; ``CannotVectorize`` is raised if it cannot be vectorized."""
         match stmt:
             case ir.Store():
                 return self.store(stmt, mask)
@@ -73,18 +73,18 @@ class Lanes:
                 return extension("masks").statement(self, stmt, mask)
 
     def store(self, store: ir.Store, mask: e.Expr | None) -> ir.Stmt:
-        """A store in lanes; with the same indices in all lanes it stays scalar, or ``Serial`` is raised."""
+        """A store in lanes; with uniform indices it stays scalar, or ``CannotVectorize`` is raised."""
         indices = tuple(self.expr(i, mask) for i in store.indices)
         value = self.expr(store.value, mask)
         if store.buffer in self.private:
-            indices = extension("masks").own_place(self, indices)
+            indices = extension("masks").private_indices(self, indices)
         predicate = mask
         if store.predicate is not None:
             predicate = self.both(self.expr(store.predicate, mask), mask)
         if all(i.lanes == 1 for i in indices):
             plain = value.lanes == 1 and (predicate is None or predicate.lanes == 1)
             if not plain or any(one.buffer is store.buffer for one in loads(value)):
-                raise Serial
+                raise CannotVectorize
         else:
             value = e.broadcast(value, self.lanes)
             predicate = predicate if predicate is None else e.broadcast(predicate, self.lanes)
@@ -101,10 +101,10 @@ class Lanes:
         return self.analyzer.simplify(e.And(e.broadcast(a, lanes), e.broadcast(b, lanes)))
 
     def scalar(self, expr: e.Expr) -> e.Expr:
-        """``expr``, which has to be the same in all lanes, else ``Serial`` is raised."""
+        """``expr``, which has to be the same in all lanes, else ``CannotVectorize`` is raised."""
         result = self.expr(expr, None)
         if result.lanes > 1:
-            raise Serial
+            raise CannotVectorize
         return result
 
     def expr(self, root: e.Expr, mask: e.Expr | None) -> e.Expr:
@@ -133,10 +133,10 @@ class Lanes:
         if node in self.vectors:
             return self.vectors[node]
         if node.lanes > 1:
-            raise Serial
+            raise CannotVectorize
         if isinstance(node, e.Foreign) or (isinstance(node, e.Call) and node.name == "address_of"):
             if any(p.lanes > 1 for p in parts) or self.conditions:
-                raise Serial  # it has to be called once per active lane
+                raise CannotVectorize  # it has to be called once per active lane
         if all(p.lanes == 1 for p in parts):
             rest = iter(parts)
             return node.map_children(lambda _: next(rest))
@@ -148,7 +148,7 @@ class Lanes:
         indices = parts[: len(load.indices)]
         own = parts[len(load.indices)] if load.predicate is not None else None
         if load.buffer in self.private:
-            indices = list(extension("masks").own_place(self, tuple(indices)))
+            indices = list(extension("masks").private_indices(self, tuple(indices)))
         forced = mask is not None and self.strict
         if not forced and all(p.lanes == 1 for p in (*indices, *parts)):
             return ir.Load(load.buffer, tuple(indices), own) if self.changed(load, indices, own) else load

@@ -10,7 +10,7 @@ from tvmlite.te import expr as e
 from tvmlite.te.arith import mentions, same
 from tvmlite.te.loop import ir
 from tvmlite.te.loop.ir import PREFETCHES
-from tvmlite.te.loop.passes.lanes import Lanes, Serial
+from tvmlite.te.loop.passes.lanes import CannotVectorize, Lanes
 from tvmlite.te.loop.walk import buffers_written, loads
 
 
@@ -28,7 +28,7 @@ def statement(rewriter: Lanes, stmt: ir.Stmt, mask: e.Expr | None) -> ir.Stmt:
                 return ir.Seq(())  # private copies are in cache
             return substitute(stmt, {rewriter.var: rewriter.begin})
         case _:
-            raise Serial
+            raise CannotVectorize
 
 
 def _branch(rewriter: Lanes, branch: ir.If, mask: e.Expr | None) -> ir.Stmt:
@@ -39,7 +39,7 @@ def _branch(rewriter: Lanes, branch: ir.If, mask: e.Expr | None) -> ir.Stmt:
         return ir.If(condition, then, otherwise)
     read = {one.buffer for one in loads(condition)}
     if read and (branch.otherwise is not None or read & buffers_written(branch.then)):
-        raise Serial  # a store in the body could change the condition
+        raise CannotVectorize  # a store in the body could change the condition
     then = _masked(rewriter, branch.condition, condition, branch.then, mask)
     if branch.otherwise is None:
         return then
@@ -92,11 +92,11 @@ def _let(rewriter: Lanes, let: ir.Let, mask: e.Expr | None) -> ir.Stmt:
     if value.lanes > 1:
         var = e.Var(let.var.name, let.var.dtype, value.lanes)
         rewriter.vectors[let.var] = var
-    return ir.Let(var, value, _together(rewriter, let.body, mask))
+    return ir.Let(var, value, _all_in_lanes(rewriter, let.body, mask))
 
 
-def _together(rewriter: Lanes, body: ir.Stmt, mask: e.Expr | None) -> ir.Stmt:
-    """``body`` entirely in lanes, else ``Serial``; memoized values of a rebound name are dropped."""
+def _all_in_lanes(rewriter: Lanes, body: ir.Stmt, mask: e.Expr | None) -> ir.Stmt:
+    """``body`` entirely in lanes, else ``CannotVectorize``; memoized values of a rebound name are dropped."""
     rewriter.memo.clear()
     rewriter.whole += 1
     try:
@@ -109,15 +109,15 @@ def _allocate(rewriter: Lanes, allocate: ir.Allocate, mask: e.Expr | None) -> ir
     """Give each lane a private copy of the buffer, interleaved as if along a new innermost axis."""
     buffer = allocate.buffer
     if buffer.strides or any(mentions(x, tuple(rewriter.vectors)) for x in buffer.shape):  # type: ignore[arg-type]
-        raise Serial
+        raise CannotVectorize
     lanes = e.const(rewriter.lanes, e.INDEX)
     flat = len(buffer.shape) == 1
     wide = replace(buffer, shape=(buffer.shape[0] * lanes,) if flat else (*buffer.shape, lanes))
     rewriter.private[buffer] = wide
-    return ir.Allocate(wide, _together(rewriter, allocate.body, mask))
+    return ir.Allocate(wide, _all_in_lanes(rewriter, allocate.body, mask))
 
 
-def own_place(rewriter: Lanes, indices: tuple[e.Expr, ...]) -> tuple[e.Expr, ...]:
+def private_indices(rewriter: Lanes, indices: tuple[e.Expr, ...]) -> tuple[e.Expr, ...]:
     """The indices of all lanes' private copies of an element; a single index stays a flat one."""
     number = e.Ramp(e.const(0, e.INDEX), e.const(1, e.INDEX), rewriter.lanes)
     if len(indices) != 1:

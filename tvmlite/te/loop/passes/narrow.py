@@ -26,7 +26,8 @@ def narrow(function: ir.Function) -> ir.Function:
 
         B[i] = float8_e4m3fn(A[i])    -->    B[i] = uint8(... reinterpret(A[i], "uint32") ...)
 
-    Values that are only copied are copied as bytes. ``holds`` of a parameter is the dtype the caller passes.
+    Values that are only copied are copied as bytes. ``narrow_dtype`` of a parameter is the dtype the caller
+    passes.
     """
     nodes = list(postorder(function))
     if not any(map(_is_narrow, (*nodes, *function.params))):
@@ -63,7 +64,7 @@ class _Narrow:
         if not dtypes.is_narrow(buffer.dtype):
             return buffer
         if buffer not in self._buffers:
-            self._buffers[buffer] = replace(buffer, dtype=STORED, holds=buffer.dtype)
+            self._buffers[buffer] = replace(buffer, dtype=STORED, narrow_dtype=buffer.dtype)
         return self._buffers[buffer]
 
     def param(self, param: ir.Buffer | e.Var) -> ir.Buffer | e.Var:
@@ -110,15 +111,15 @@ class _Narrow:
                 held = np.asarray(value).astype(dtypes.numpy_of(dtype)).view(np.uint8)
                 return e.const(int(held), STORED, lanes)
             case e.Cast(dtype, value):
-                given = self._work(value)
+                given = self._decode(value)
                 return minifloat.encode(given, dtype) if dtypes.is_narrow(dtype) else _cast(dtype, given)
             case e.Select() | e.Broadcast():
                 assert isinstance(new, e.Expr)
                 return new
             case e.Compare():
-                return type(node)(self._work(node.a), self._work(node.b))
+                return type(node)(self._decode(node.a), self._decode(node.b))
             case e.Binary():
-                return minifloat.encode(type(node)(self._work(node.a), self._work(node.b)), node.dtype)
+                return minifloat.encode(type(node)(self._decode(node.a), self._decode(node.b)), node.dtype)
             case e.Call():
                 assert isinstance(new, e.Call)
                 return self._call(node, new)
@@ -136,13 +137,13 @@ class _Narrow:
             return byte if node.dtype == STORED else replace(new, args=(byte,))
         if node.name in _OF_A_WIDTH and to_narrow:
             raise UnsupportedError(f"{node.name} of {node.dtype}: cast it to a wider dtype first")
-        args = tuple(self._work(a) for a in node.args)
+        args = tuple(self._decode(a) for a in node.args)
         if not to_narrow:
             return replace(node, args=args)
         made = replace(node, args=args, dtype=minifloat.work_dtype(node.dtype))
         return minifloat.encode(made, node.dtype)
 
-    def _work(self, node: e.Expr) -> e.Expr:
+    def _decode(self, node: e.Expr) -> e.Expr:
         """The replacement of ``node``, decoded if it is narrow."""
         if not dtypes.is_narrow(node.dtype):
             return self.made[node]

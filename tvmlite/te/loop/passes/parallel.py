@@ -8,7 +8,7 @@ from tvmlite.te import expr as e
 from tvmlite.te.arith import Analyzer
 from tvmlite.te.loop import ir
 from tvmlite.te.loop.passes.simplify import analyzer_of_function
-from tvmlite.te.loop.walk import Informed, with_body
+from tvmlite.te.loop.walk import AnalyzingWalker, with_body
 
 
 def parallel(function: ir.Function) -> ir.Function:
@@ -16,7 +16,7 @@ def parallel(function: ir.Function) -> ir.Function:
     return with_body(function, _Parallel(analyzer_of_function()).stmt(function.body))
 
 
-class _Parallel(Informed):
+class _Parallel(AnalyzingWalker):
     def __init__(self, analyzer: Analyzer) -> None:
         super().__init__(analyzer)
         self.inside = False

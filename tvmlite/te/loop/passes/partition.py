@@ -10,7 +10,7 @@ from tvmlite.te.arith import Analyzer, mentions
 from tvmlite.te.loop import ir
 from tvmlite.te.loop.ir import PREFETCHES
 from tvmlite.te.loop.passes.simplify import analyzer_of_function
-from tvmlite.te.loop.walk import NOTHING, Informed, is_nothing, loads, with_body
+from tvmlite.te.loop.walk import NOTHING, AnalyzingWalker, is_nothing, loads, with_body
 
 MOST_ADDED = 2000
 """The most stores that splitting may add in one function, those in unrolled loops counted per iteration."""
@@ -60,12 +60,12 @@ class _Term:
         return (self.rest + (-self.factor - 1)) // -self.factor
 
 
-class _Partition(Informed):
+class _Partition(AnalyzingWalker):
     def __init__(self, analyzer: Analyzer, whole_lanes: int) -> None:
         super().__init__(analyzer)
         self.whole_lanes = whole_lanes
         self.added = 0
-        self._asked_of: dict[ir.Stmt, frozenset[e.Expr]] = {}
+        self._guard_operands: dict[ir.Stmt, frozenset[e.Expr]] = {}
 
     def loop(self, loop: ir.For) -> ir.Stmt:
         if loop.kind not in (ir.SERIAL, ir.PARALLEL):
@@ -78,7 +78,7 @@ class _Partition(Informed):
         """``loop`` unsplit; a guard around its whole body is hoisted or made a bound."""
         with self.analyzer.scope():
             self.analyzer.bind(loop.var, loop.min, loop.extent)
-            body = self.stmt(self.distinguished(loop, terms))
+            body = self.stmt(self.specialized(loop, terms))
         if is_nothing(body):
             return NOTHING
         if not isinstance(body, ir.If) or body.otherwise is not None:
@@ -166,7 +166,7 @@ class _Partition(Informed):
             self.piece(loop, begin, first), self.piece(loop, first, last), self.piece(loop, last, end)
         )
 
-    def distinguished(self, loop: ir.For, terms: list[_Term]) -> ir.Stmt:
+    def specialized(self, loop: ir.For, terms: list[_Term]) -> ir.Stmt:
         """The body of ``loop``, duplicated under an If where a condition that is not linear in its variable,
         such as one on ``i % m`` of a fused loop, selects iterations that need no guards."""
         wanted: dict[str, e.Expr] = {}
@@ -212,59 +212,64 @@ class _Partition(Informed):
 
     def terms_of(self, loop: ir.For) -> list[_Term]:
         """The conditions on the variable of ``loop`` in its guards."""
-        if loop.var not in self.asked_of(loop.body):
+        if loop.var not in self.guard_operands(loop.body):
             return []
         with self.analyzer.scope():
             self.analyzer.bind(loop.var, loop.min, loop.extent)
             return self.terms(loop.body, loop, [])
 
-    def terms(self, stmt: ir.Stmt, loop: ir.For, inner: list[e.Var], fills: bool = True) -> list[_Term]:
+    def terms(
+        self, stmt: ir.Stmt, loop: ir.For, inner: list[e.Var], is_whole_body: bool = True
+    ) -> list[_Term]:
         """The conditions on the variable of ``loop`` under which the guards in ``stmt`` hold in all
         iterations of the ``inner`` loops.
 
-        A guard that ``fills`` the body and mentions no inner loop is left out, as it will become a bound.
+        If ``stmt`` ``is_whole_body``, a guard that mentions no inner loop is left out: it will become a
+        bound.
         """
-        if not self.asked_of(stmt):
+        if not self.guard_operands(stmt):
             return []
         match stmt:
             case ir.If(condition, then, otherwise):
-                fills = fills and otherwise is None
-                found = self.asked(condition, loop.var, inner, fills)
-                found += self.terms(then, loop, inner, fills)
+                is_whole_body = is_whole_body and otherwise is None
+                found = self.guard_terms(condition, loop.var, inner, is_whole_body)
+                found += self.terms(then, loop, inner, is_whole_body)
                 return found if otherwise is None else found + self.terms(otherwise, loop, inner, False)
             case ir.Seq(body):
                 return [term for one in body for term in self.terms(one, loop, inner, False)]
             case ir.For():
                 with self.analyzer.scope():
                     self.analyzer.bind(stmt.var, stmt.min, stmt.extent)
-                    return self.terms(stmt.body, loop, [*inner, stmt.var], fills)
+                    return self.terms(stmt.body, loop, [*inner, stmt.var], is_whole_body)
             case ir.Let():
                 return self.terms(stmt.body, loop, [*inner, stmt.var], False)
             case ir.Allocate() | ir.View() | ir.While():
                 return self.terms(stmt.body, loop, inner, False)
         return []
 
-    def asked_of(self, stmt: ir.Stmt) -> frozenset[e.Expr]:
+    def guard_operands(self, stmt: ir.Stmt) -> frozenset[e.Expr]:
         """The subexpressions of guards in ``stmt`` that justify splitting, and of the minima of loops around
         them, to which variables of loops of one iteration are equal. Other variables have no conditions."""
-        known = self._asked_of.get(stmt)
+        known = self._guard_operands.get(stmt)
         if known is None:
-            parts = [self.asked_of(one) for one in stmt.children() if isinstance(one, ir.Stmt)]
+            parts = [self.guard_operands(one) for one in stmt.children() if isinstance(one, ir.Stmt)]
             if isinstance(stmt, ir.If) and not only_prefetches(stmt):
                 parts.append(frozenset(reachable(stmt.condition)))  # type: ignore[arg-type]
             elif isinstance(stmt, ir.For) and any(parts) and not isinstance(stmt.min, e.Const):
                 parts.append(frozenset(reachable(stmt.min)))  # type: ignore[arg-type]
-            known = self._asked_of[stmt] = frozenset[e.Expr]().union(*parts)
+            known = self._guard_operands[stmt] = frozenset[e.Expr]().union(*parts)
         return known
 
-    def asked(self, condition: e.Expr, var: e.Var, inner: list[e.Var], fills: bool) -> list[_Term]:
+    def guard_terms(
+        self, condition: e.Expr, var: e.Var, inner: list[e.Var], is_whole_body: bool
+    ) -> list[_Term]:
         found = []
         for part in conjunction(self.analyzer.simplify(condition)):
             if not isinstance(part, e.Less) or loads(part) or not mentions(part, (var,)):
                 continue
-            if (fills and not mentions(part, inner)) or not self.analyzer.is_index(part.a):
+            if (is_whole_body and not mentions(part, inner)) or not self.analyzer.is_index(part.a):
                 continue
-            least = self.analyzer.least(part.b - part.a, inner)
+            least = self.analyzer.lower_bound(part.b - part.a, inner)
             if least is None or self.analyzer.prove(least > 0):
                 continue
             parts = self.analyzer.linear(least, var)

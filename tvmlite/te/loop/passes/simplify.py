@@ -9,7 +9,7 @@ from weakref import WeakSet
 from tvmlite.te import expr as e
 from tvmlite.te.arith import Analyzer, mentions, same
 from tvmlite.te.loop import ir
-from tvmlite.te.loop.walk import NOTHING, Renaming, is_nothing, loads, with_body
+from tvmlite.te.loop.walk import NOTHING, BufferRenamer, is_nothing, loads, with_body
 
 
 def simplify(function: ir.Function) -> ir.Function:
@@ -24,21 +24,21 @@ def simplify(function: ir.Function) -> ir.Function:
     return with_body(function, body)
 
 
-_simple: WeakSet[ir.Function] = WeakSet()
+_simplified: WeakSet[ir.Function] = WeakSet()
 """The results of ``simplify_once``."""
 
 
 def simplify_once(function: ir.Function) -> ir.Function:
     """``simplify``, skipped for its own results: lowering ends and legalising begins with this pass."""
-    if function not in _simple:
+    if function not in _simplified:
         function = simplify(function)
-        _simple.add(function)
+        _simplified.add(function)
     return function
 
 
-def take_as_simple(function: ir.Function) -> ir.Function:
+def mark_simplified(function: ir.Function) -> ir.Function:
     """Mark ``function``, a copy of a result of ``simplify_once``, as simplified."""
-    _simple.add(function)
+    _simplified.add(function)
     return function
 
 
@@ -53,7 +53,7 @@ def analyzer_of_function(threads: bool = False) -> Analyzer:
     return analyzer
 
 
-class _Simplify(Renaming):
+class _Simplify(BufferRenamer):
     """The pass. The analyzer substitutes exact values: of Lets of index arithmetic, and of the variables of
     loops of one iteration."""
 
@@ -125,7 +125,7 @@ class _Simplify(Renaming):
         return ir.If(condition, then, otherwise)
 
     def seq(self, seq: ir.Seq) -> ir.Stmt:
-        joined = _neighbours_joined(seq)
+        joined = _merge_adjacent_guards(seq)
         if not isinstance(joined, ir.Seq):
             return self.stmt(joined)
         if not any(isinstance(one, ir.Assert) for one in joined.body):
@@ -133,7 +133,7 @@ class _Simplify(Renaming):
         else:
             with self.analyzer.scope():
                 new = super().seq(joined)
-        return _neighbours_joined(new) if isinstance(new, ir.Seq) else new
+        return _merge_adjacent_guards(new) if isinstance(new, ir.Seq) else new
 
     def store(self, store: ir.Store) -> ir.Stmt:
         indices = tuple(map(self.expr, store.indices))
@@ -168,7 +168,7 @@ def _is_guard(stmt: ir.Stmt) -> TypeGuard[ir.If]:
     return isinstance(stmt, ir.If) and stmt.otherwise is None and not loads(stmt.condition)
 
 
-def _neighbours_joined(seq: ir.Seq) -> ir.Stmt:
+def _merge_adjacent_guards(seq: ir.Seq) -> ir.Stmt:
     """``seq`` with adjacent guards of the same condition merged."""
     joined: list[ir.Stmt] = []
     for one in seq.body:

@@ -13,7 +13,7 @@ from tvmlite.te import expr as e
 from tvmlite.te.arith import mentions
 from tvmlite.te.loop import ir
 from tvmlite.te.loop.passes.simplify import analyzer_of_function
-from tvmlite.te.loop.walk import Renaming
+from tvmlite.te.loop.walk import BufferRenamer
 
 STACK_BYTES = 16 << 10
 """The most bytes of one buffer on the stack of the calling thread."""
@@ -50,7 +50,7 @@ def storage(
     return replace(function, body=body, workspace=workspace)
 
 
-class _Storage(Renaming):
+class _Storage(BufferRenamer):
     def __init__(self, function: ir.Function, alignment: int, stack: int) -> None:
         super().__init__(analyzer_of_function(threads=True))
         self.function, self.alignment, self.stack = function, alignment, stack
@@ -83,7 +83,7 @@ class _Storage(Renaming):
             total = total * extent
         total = self.analyzer.simplify(total)
         if mentions(total, self.loops):
-            least = self.analyzer.least(self.analyzer.simplify(0 - total), self.loops)
+            least = self.analyzer.lower_bound(self.analyzer.simplify(0 - total), self.loops)
             if least is None:
                 raise ScheduleError(
                     f"function {self.function.name!r}: the size of buffer {buffer.name!r}, {total} bytes, "

@@ -9,7 +9,7 @@ from tvmlite.te import expr as e
 from tvmlite.te.arith import mentions
 from tvmlite.te.loop import ir
 from tvmlite.te.loop.passes.simplify import analyzer_of_function
-from tvmlite.te.loop.walk import Informed, with_body
+from tvmlite.te.loop.walk import AnalyzingWalker, with_body
 
 _DIVISIONS = (e.FloorDiv, e.FloorMod)
 
@@ -29,7 +29,7 @@ def unfuse(function: ir.Function) -> ir.Function:
     return with_body(function, _Unfuse(analyzer_of_function()).stmt(function.body))
 
 
-class _Unfuse(Informed):
+class _Unfuse(AnalyzingWalker):
     def loop(self, loop: ir.For) -> ir.Stmt:
         if loop.kind == ir.SERIAL and e.is_const(loop.min, 0):
             parts = self.parts(loop)
@@ -60,7 +60,7 @@ class _Unfuse(Informed):
         return ir.For(slow, zero, outer, replace(loop, var=fast, extent=inner, body=body))
 
 
-class _Simpler(Informed):
+class _Simpler(AnalyzingWalker):
     """Simplifies expressions after the substitution of a variable."""
 
     def expr(self, expr: e.Expr) -> e.Expr:

@@ -74,9 +74,9 @@ class _Unroll(Walker):
             elif key == "unroll_explicit":
                 self.explicit = bool(value)
         body = self.stmt(loop.body)
-        through = self.explicit and self.is_through_registers(loop, body)
+        in_registers = self.explicit and self.indexes_registers(loop, body)
         self.most_stores, self.explicit = outer
-        if loop.kind != ir.UNROLL and not self.is_small(loop, body) and not through:
+        if loop.kind != ir.UNROLL and not self.is_small(loop, body) and not in_registers:
             return loop if body is loop.body else replace(loop, body=body)
         if not self.write_out and isinstance(loop.extent, e.Const) and int(loop.extent.value) > 1:
             same = loop.kind == ir.UNROLL and body is loop.body
@@ -106,7 +106,7 @@ class _Unroll(Walker):
         loops = any(isinstance(one, (ir.For, ir.While)) for one in inside)
         return not loops and stores * int(loop.extent.value) <= self.most_stores
 
-    def is_through_registers(self, loop: ir.For, body: ir.Stmt) -> bool:
+    def indexes_registers(self, loop: ir.For, body: ir.Stmt) -> bool:
         """Whether ``loop`` is short, has no loop inside, and indexes an array that fits in registers."""
         if not self.registers or loop.kind != ir.SERIAL or not isinstance(loop.extent, e.Const):
             return False

@@ -10,7 +10,7 @@ from tvmlite.te.arith import Analyzer
 from tvmlite.te.loop import ir
 from tvmlite.te.loop.passes.lanes import Lanes
 from tvmlite.te.loop.passes.simplify import analyzer_of_function
-from tvmlite.te.loop.walk import Informed, statements, with_body
+from tvmlite.te.loop.walk import AnalyzingWalker, statements, with_body
 
 MOST_LANES = 64
 """A longer loop becomes a loop of vectors, and one vector for the remainder."""
@@ -26,7 +26,7 @@ def vectorize(function: ir.Function, lanes: int = 16) -> ir.Function:
     return with_body(function, _Vectorize(analyzer_of_function(), lanes).stmt(function.body))
 
 
-class _Vectorize(Informed):
+class _Vectorize(AnalyzingWalker):
     def __init__(self, analyzer: Analyzer, lanes: int) -> None:
         super().__init__(analyzer)
         self.lanes = lanes
@@ -39,7 +39,7 @@ class _Vectorize(Informed):
         extent = int(loop.extent.value)
         with self.analyzer.scope():
             if extent > MOST_LANES:
-                return self.in_pieces(loop, extent)
+                return self.strip_mined(loop, extent)
             return self.vector(loop.var, loop.min, extent, loop.body)
 
     def branch(self, branch: ir.If) -> ir.Stmt:
@@ -53,7 +53,7 @@ class _Vectorize(Informed):
             return substitute(body, {var: begin})
         return Lanes(self.analyzer, var, begin, extent).run(body)
 
-    def in_pieces(self, loop: ir.For, extent: int) -> ir.Stmt:
+    def strip_mined(self, loop: ir.For, extent: int) -> ir.Stmt:
         whole, rest = divmod(extent, self.lanes)
         piece = e.Var(f"{loop.var.name}.v", e.INDEX)
         with self.analyzer.scope():

@@ -22,7 +22,7 @@ def loop_nest(stage: Stage, building: Building) -> ir.Stmt:
     axis are found in any layout of their producer."""
     op = stage.op
     assert isinstance(op, ExternOp)
-    twins = _tensors(op)
+    tensor_of = _tensors(op)
     widening = building.bounds.widening
     for one in postorder(op.body):
         if isinstance(one, ir.Let):
@@ -41,11 +41,11 @@ def loop_nest(stage: Stage, building: Building) -> ir.Stmt:
             case ir.For(var=var, min=first, extent=extent) if var.dtype != e.INDEX:
                 wide = widening.variable(var), widening.index(first), widening.index(extent)
                 return replace(node, var=wide[0], min=wide[1], extent=wide[2])
-            case ir.Store(buffer, indices, value, predicate) if buffer in twins:
-                one = twins[buffer]
+            case ir.Store(buffer, indices, value, predicate) if buffer in tensor_of:
+                one = tensor_of[buffer]
                 node = ir.Store(building.buffers[one], place(one, indices), value, predicate)
-            case ir.Load(buffer, indices, predicate) if buffer in twins:
-                one = twins[buffer]
+            case ir.Load(buffer, indices, predicate) if buffer in tensor_of:
+                one = tensor_of[buffer]
                 node = ir.Load(building.buffers[one], place(one, indices), predicate)
         return node.map_children(widen) if isinstance(node, ir.Stmt) else node
 
@@ -55,12 +55,12 @@ def loop_nest(stage: Stage, building: Building) -> ir.Stmt:
 def check_layouts(stages: Iterable[Stage]) -> None:
     """Raise a ScheduleError if an extern stage accesses memory directly whose layout a primitive has changed,
     which the extern stage does not know."""
-    of: dict[Operation, Stage] = {stage.op: stage for stage in stages}
-    for stage in of.values():
+    stage_of: dict[Operation, Stage] = {stage.op: stage for stage in stages}
+    for stage in stage_of.values():
         if not isinstance(stage.op, ExternOp):
             continue
-        for tensor in _taken_as_memory(stage.op):
-            producer = of.get(tensor.op)
+        for tensor in _directly_accessed(stage.op):
+            producer = stage_of.get(tensor.op)
             if producer is None:
                 continue
             for primitive, asked in (
@@ -81,15 +81,15 @@ def _tensors(op: ExternOp) -> dict[ir.Buffer, Tensor]:
     return found | dict(zip(op.input_buffers, op.input_tensors, strict=True))
 
 
-def _taken_as_memory(op: ExternOp) -> list[Tensor]:
+def _directly_accessed(op: ExternOp) -> list[Tensor]:
     """The tensors whose address ``op`` takes, or that it accesses other than by one index for each axis."""
-    twins = _tensors(op)
+    tensor_of = _tensors(op)
     found: dict[Tensor, None] = {}
     for node in postorder(op.body):
         match node:
-            case e.Call("address_of", (ir.Load(buffer),)) if buffer in twins:
-                found[twins[buffer]] = None
-            case ir.Load(buffer, indices) | ir.Store(buffer, indices) if buffer in twins:
+            case e.Call("address_of", (ir.Load(buffer),)) if buffer in tensor_of:
+                found[tensor_of[buffer]] = None
+            case ir.Load(buffer, indices) | ir.Store(buffer, indices) if buffer in tensor_of:
                 if len(indices) != len(buffer.shape):
-                    found[twins[buffer]] = None
+                    found[tensor_of[buffer]] = None
     return list(found)

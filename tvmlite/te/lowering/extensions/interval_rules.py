@@ -6,7 +6,7 @@ from tvmlite.core.node import postorder
 from tvmlite.te import expr as e
 from tvmlite.te.arith import Analyzer
 from tvmlite.te.lowering.bounds import Bounds
-from tvmlite.te.lowering.intervals import at_least, greater, simplify
+from tvmlite.te.lowering.intervals import at_least, maximum, simplify
 from tvmlite.te.schedule.relations import Interval, Number, ceil_div, is_multiple, plain, same
 
 
@@ -28,30 +28,30 @@ def binary(make: type[e.Binary], a: Interval, b: Interval, analyzer: Analyzer) -
     return None
 
 
-def one_width(width: e.Expr, bounds: Bounds) -> Number | None:
+def loop_invariant_width(width: e.Expr, bounds: Bounds) -> Number | None:
     """The maximum of ``width``, in terms of size variables only unless regions may have several sizes. None
     if it is unknown."""
-    if not _varies(width, bounds):
+    if not _depends_on_loops(width, bounds):
         return width
     high = bounds.analyzer.interval(width).high
-    if high is None and bounds.one_size:
-        return _quotients_apart(width, bounds)
+    if high is None and bounds.constant_size:
+        return _quotient_difference(width, bounds)
     return width if high is None else high
 
 
-def _varies(value: Number, bounds: Bounds) -> bool:
+def _depends_on_loops(value: Number, bounds: Bounds) -> bool:
     """Whether ``value`` depends on loops."""
     loops = set(bounds.loops.values())
     return isinstance(value, e.Expr) and any(node in loops for node in postorder(value))
 
 
-def _quotients_apart(width: e.Expr, bounds: Bounds) -> Number | None:
+def _quotient_difference(width: e.Expr, bounds: Bounds) -> Number | None:
     """The maximum of ``width``, if it is ``last // n - first // n`` and ``last - first`` is known: the rows
     of ``n`` that a piece of a fused loop can span, wherever it begins."""
     match width:
         case e.Sub(e.FloorDiv(last, n), e.FloorDiv(first, m)) if same(n, m):
             most = simplify(bounds.analyzer, ceil_div(plain(last - first), plain(n)))
-            return None if _varies(most, bounds) else most
+            return None if _depends_on_loops(most, bounds) else most
         case _:
             return None
 
@@ -109,4 +109,4 @@ def _remainder(a: Interval, divisor: Number, analyzer: Analyzer) -> Interval:
 
 
 def _wider(a: Number, b: Number) -> Number:
-    return b if e.is_const(a, 0) else a if e.is_const(b, 0) else greater(a, b)
+    return b if e.is_const(a, 0) else a if e.is_const(b, 0) else maximum(a, b)

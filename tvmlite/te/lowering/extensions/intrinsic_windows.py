@@ -37,7 +37,7 @@ class FlatWindow:
     steps: tuple[Expr, ...]
 
 
-class Differs(Exception):
+class Mismatch(Exception):
     """The stage and the intrinsic compute different things."""
 
 
@@ -73,7 +73,7 @@ class Statements:
     finish: ir.Stmt | None
 
 
-def bound(matching: Matching) -> Statements:
+def bind_windows(matching: Matching) -> Statements:
     """The intrinsic's statements, on the buffers of the matched windows."""
     intrin = matching.intrin
     variables: dict[e.Var, Expr] = {}
@@ -134,7 +134,7 @@ def _place(
     analyzer = building.bounds.analyzer
     buffer = building.buffers[window.tensor]
     if window.tensor.op in building.layouts and any(axis is not None for axis in window.axes):
-        raise Differs(
+        raise Mismatch(
             f"the layout of {window.tensor.name} is transformed, so that no window of it is strided"
         )
     steps = strides_of(buffer)
@@ -146,9 +146,9 @@ def _place(
         if isinstance(want, e.Var):
             known = variables.setdefault(want, strides[axis])
             if not equal(matching, known, strides[axis]):
-                raise Differs(f"the stride {want.name} would have to be both {known} and {strides[axis]}")
+                raise Mismatch(f"the stride {want.name} would have to be both {known} and {strides[axis]}")
         elif window.axes[axis] is not None and not equal(matching, have, e.cast(e.INDEX, want)):
-            raise Differs(
+            raise Mismatch(
                 f"elements along axis {axis} of {declared.name} are {have} apart in {buffer.name}, the "
                 f"intrinsic wants {want}; te.decl_buffer(strides=[te.var(...), ...]) takes any"
             )
@@ -173,7 +173,7 @@ def _flat_place(
             known = variables.setdefault(want, have)
             want = known
         if not equal(matching, have, e.cast(e.INDEX, want)):
-            raise Differs(
+            raise Mismatch(
                 f"elements of {declared.name} are {have} apart in {buffer.name}, the intrinsic wants {want}"
             )
     if isinstance(declared, DeclaredBuffer):
@@ -188,7 +188,7 @@ def _bind_offset(
         variables[declared.elem_offset] = offset
     factor = declared.offset_factor
     if factor > 1 and not equal(matching, offset % factor, e.const(0, e.INDEX)):
-        raise Differs(
+        raise Mismatch(
             f"{declared.name} starts {offset} elements into its buffer, which is not known to be a "
             f"multiple of {factor}"
         )

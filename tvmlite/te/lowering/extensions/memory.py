@@ -44,10 +44,10 @@ def alignment(stage: Stage) -> Callable[[tuple[e.Expr, ...]], tuple[e.Expr, ...]
     return strides
 
 
-def in_groups(part: Extent, axis: IterVar, stage: Stage, bounds: Bounds) -> Extent:
+def rounded_to_groups(part: Extent, axis: IterVar, stage: Stage, bounds: Bounds) -> Extent:
     """``part`` of ``axis``, extended to whole groups (``align_bounds``); the whole axis if the position of
     its start in a group is not known."""
-    count = stage.multiples[axis]
+    count = stage.bound_alignments[axis]
     before = simplify(bounds.analyzer, part.min % count)
     if not isinstance(before, int):
         return bounds.whole[axis]
@@ -59,11 +59,11 @@ def _check_memory(normal: Schedule, given: frozenset[Operation]) -> None:
     """Check that no argument or part of a scan, whose layouts are given, has another layout, and that stages
     computed an iteration ahead are in a loop."""
     scanned = {tensor.op: whole for tensor, whole in same_memory(normal).items()}
-    by_turns = {op: one.op for one in normal.stages if isinstance(one.op, ScanOp) for op in one.op.body()}
+    scans = {op: one.op for one in normal.stages if isinstance(one.op, ScanOp) for op in one.op.body()}
     for stage in normal.stages:
-        if stage.multiples and stage.op in by_turns:
+        if stage.bound_alignments and stage.op in scans:
             raise ScheduleError(
-                f"align_bounds: {stage.name} is a part of the scan {by_turns[stage.op].name}, "
+                f"align_bounds: {stage.name} is a part of the scan {scans[stage.op].name}, "
                 "whose iterations must not compute further elements",
                 stage.span_of("align_bounds"),
             )

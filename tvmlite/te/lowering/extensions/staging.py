@@ -43,7 +43,7 @@ def _prefetch(stage: Stage, asked: Prefetch, building: Building) -> ir.Stmt:
             "so there is nothing to prefetch",
             asked.span,
         )
-    later = bounds.widening.index(asked.offset)
+    ahead = bounds.widening.index(asked.offset)
     with bounds.inside(stage, own=True):
         var = bounds.loops[asked.axis]
         lows: list[Expr] = []
@@ -56,7 +56,7 @@ def _prefetch(stage: Stage, asked: Prefetch, building: Building) -> ir.Stmt:
                     f"{asked.axis.var.name} reads",
                     asked.span,
                 )
-            lows.append(substitute(e.convert(interval.low, e.INDEX), {var: var + later}))
+            lows.append(substitute(e.convert(interval.low, e.INDEX), {var: var + ahead}))
             counts.append(width + 1)
     return _lines(tensor, lows, counts, asked.share, building)
 
@@ -130,7 +130,7 @@ def _steps(tensor: Tensor, counts: list[int]) -> list[int]:
     return steps[::-1]
 
 
-def one_ahead(made: Sequence[tuple[Stage, ir.Stmt]], loop: ir.For, building: Building) -> ir.Stmt:
+def double_buffered_loop(made: Sequence[tuple[Stage, ir.Stmt]], loop: ir.For, building: Building) -> ir.Stmt:
     """``loop`` with the statements of ``made``, which compute its double-buffered stages, moved one iteration
     ahead."""
     stages, producers = zip(*made, strict=True)
@@ -141,22 +141,22 @@ def one_ahead(made: Sequence[tuple[Stage, ir.Stmt]], loop: ir.For, building: Bui
             stages[0].span_of("double_buffer"),
         )
     outputs = [tensor for stage in stages for tensor in stage.op.outputs]
-    pairs = {building.buffers[x]: _twice(building.buffers[x]) for x in outputs}
+    pairs = {building.buffers[x]: _doubled_buffer(building.buffers[x]) for x in outputs}
     iteration = loop.var - loop.min
     ahead, following = (
-        _in_halves(stmt, pairs, iteration % 2) for stmt in (ir.sequence(*producers), loop.body)
+        _select_half(stmt, pairs, iteration % 2) for stmt in (ir.sequence(*producers), loop.body)
     )
-    next_turn = substitute(ahead, {loop.var: loop.var + 1})
+    next_iteration = substitute(ahead, {loop.var: loop.var + 1})
     first = substitute(ahead, {loop.var: loop.min})
     last = loop.min + loop.extent
-    body = ir.sequence(ir.If(loop.var + 1 < last, next_turn), following)
+    body = ir.sequence(ir.If(loop.var + 1 < last, next_iteration), following)
     result = ir.sequence(ir.If(loop.extent >= 1, first), replace(loop, body=body))
     for double in pairs.values():
         result = ir.Allocate(double, result)
     return result
 
 
-def _twice(buffer: ir.Buffer) -> ir.Buffer:
+def _doubled_buffer(buffer: ir.Buffer) -> ir.Buffer:
     strides: tuple[Expr, ...] = ()
     if buffer.strides:
         size: Expr = buffer.strides[0] * buffer.shape[0]
@@ -171,7 +171,7 @@ def _twice(buffer: ir.Buffer) -> ir.Buffer:
     )
 
 
-def _in_halves(stmt: ir.Stmt, pairs: dict[ir.Buffer, ir.Buffer], half: Expr) -> Any:
+def _select_half(stmt: ir.Stmt, pairs: dict[ir.Buffer, ir.Buffer], half: Expr) -> Any:
     """``stmt`` with accesses to the ``half`` of each doubled buffer."""
 
     def place(buffer: ir.Buffer, indices: tuple[Expr, ...]) -> tuple[Expr, ...]:
@@ -196,7 +196,7 @@ def _in_halves(stmt: ir.Stmt, pairs: dict[ir.Buffer, ir.Buffer], half: Expr) -> 
     return rewrite(stmt, rule)
 
 
-def doubled(
+def double_buffered_stages(
     stages: list[Stage], reader: Stage, leaf: IterVar, building: Building
 ) -> list[tuple[Stage, ir.Stmt]]:
     """The double-buffered ones of ``stages``, which are computed in the loop ``leaf`` of ``reader``."""

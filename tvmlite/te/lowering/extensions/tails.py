@@ -16,7 +16,7 @@ from tvmlite.core.node import substitute
 from tvmlite.te import arith
 from tvmlite.te import expr as e
 from tvmlite.te.loop import ir
-from tvmlite.te.schedule.relations import Number, Ranges, made_from
+from tvmlite.te.schedule.relations import Number, Ranges, derived_from
 from tvmlite.te.schedule.schedule import Schedule
 from tvmlite.te.schedule.stage import Stage
 from tvmlite.te.schedule.stage_base import AT, SHRINK, Split
@@ -65,14 +65,14 @@ def smaller_tiles(
             if within is None or split.outer in within:
                 tiles = shrinking(ranges[split.parent].extent, split.factor, split.ratio)
                 after[split.outer] = [
-                    _renamed(build(_by_piece(schedule, number, place, piece), split.outer))
+                    _renamed(build(_with_tail_piece(schedule, number, place, piece), split.outer))
                     for piece in range(1, len(tiles))
                     if not arith.equal(tiles[piece].iterations, 0)
                 ]
     return after
 
 
-def _by_piece(schedule: Schedule, number: int, place: int, piece: int) -> Schedule:
+def _with_tail_piece(schedule: Schedule, number: int, place: int, piece: int) -> Schedule:
     """A copy of ``schedule`` in which one split uses the tile size of its tail's ``piece``."""
     made = schedule.copy()
     split = made.stages[number].relations[place]
@@ -98,7 +98,7 @@ def _check_outer(stage: Stage, split: Split) -> None:
             'tail="shrink" adds loops after it',
             split.span,
         )
-    within = made_from(stage.relations, [split.inner])
+    within = derived_from(stage.relations, [split.inner])
     place = stage.leaf_iter_vars.index(split.outer)
     for leaf in stage.leaf_iter_vars[:place]:
         if leaf in within:

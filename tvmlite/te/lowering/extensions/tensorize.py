@@ -11,12 +11,12 @@ from tvmlite.te import expr as e
 from tvmlite.te.expr import Expr
 from tvmlite.te.lowering.building import Building
 from tvmlite.te.lowering.extensions.intrinsic_windows import (
-    Differs,
     FlatWindow,
     Matching,
+    Mismatch,
     Statements,
     Window,
-    bound,
+    bind_windows,
     equal,
     strides_of,
 )
@@ -42,17 +42,17 @@ def intrinsic_statements(
     _, intrin = stage.tensorized
     matching = Matching(stage, intrin, building)
     with building.bounds.inside(stage, own=True):
-        lows = _starts(matching, inner, risky)
-        matching.outside.update(_outside(matching, inner, lows))
+        lows = _axis_starts(matching, inner, risky)
+        matching.outside.update(_outer_values(matching, inner, lows))
         try:
             _match_computation(matching, lows)
             _match_outputs(matching, lows)
-            return bound(matching)
-        except Differs as difference:
+            return bind_windows(matching)
+        except Mismatch as difference:
             raise matching.fail(str(difference)) from None
 
 
-def _starts(
+def _axis_starts(
     matching: Matching, inner: Sequence[IterVar], risky: set[IterVar]
 ) -> dict[IterVar, tuple[Number, int]]:
     """For each axis of the operation, the first value and the number of values in the inner loops."""
@@ -84,7 +84,7 @@ def _starts(
     return {axis: result[axis] for axis in (*op.axis, *op.reduce_axis)}
 
 
-def _outside(
+def _outer_values(
     matching: Matching, inner: Sequence[IterVar], lows: dict[IterVar, tuple[Number, int]]
 ) -> dict[e.Var, Expr]:
     """The values of the stage's axes and loops outside the intrinsic, which its formula may use."""
@@ -122,7 +122,7 @@ def _match_computation(matching: Matching, lows: dict[IterVar, tuple[Number, int
     declared = Bodies(tuple(widening.value(one) for one in intrin.op.body))
     other_formula = substitute(declared, outside).body
     if len(formula) != len(other_formula):
-        raise Differs(f"it has {len(formula)} outputs, the intrinsic {len(other_formula)}")
+        raise Mismatch(f"it has {len(formula)} outputs, the intrinsic {len(other_formula)}")
     for a, b in zip(formula, other_formula, strict=True):
         _match(matching, a, b)
 
@@ -138,7 +138,7 @@ def _paired(
     other = [(axis, _extent(axis)) for axis in theirs if _extent(axis) != 1]
     if [n for _, n in mine] != [n for _, n in other]:
         texts = [", ".join(f"{axis.var.name}: {n}" for axis, n in side) or "none" for side in (mine, other)]
-        raise Differs(f"its {kind} axes there are ({texts[0]}), the intrinsic's ({texts[1]})")
+        raise Mismatch(f"its {kind} axes there are ({texts[0]}), the intrinsic's ({texts[1]})")
     return [(a, b) for (a, _), (b, _) in zip(mine, other, strict=True)]
 
 
@@ -158,31 +158,31 @@ def _match(matching: Matching, a: Expr, b: Expr) -> None:
         return
     if _is_arithmetic(a) and _is_arithmetic(b):
         if not e.is_const(simplify(matching.building.bounds.analyzer, a - b), 0):
-            raise Differs(difference)
+            raise Mismatch(difference)
         return
     if (mine := _choice(a)) and (other := _choice(b)):
         for x, y in zip(mine, other, strict=True):
             _match(matching, x, y)
         return
     if type(a) is not type(b) or (a.dtype, a.lanes) != (b.dtype, b.lanes):
-        raise Differs(difference)
+        raise Mismatch(difference)
     if isinstance(a, e.Const) and isinstance(b, e.Const):
         if not alike(a, b):
-            raise Differs(difference)
+            raise Mismatch(difference)
         return
     named = isinstance(a, (e.Call, e.Foreign)) and isinstance(b, (e.Call, e.Foreign))
     left, right = list(a.children()), list(b.children())
     if (named and a.name != b.name) or len(left) != len(right) or (not left and a is not b):  # type: ignore[union-attr]
-        raise Differs(difference)
+        raise Mismatch(difference)
     orders = [right, right[::-1]] if isinstance(a, _COMMUTE) else [right]
-    found: Differs | None = None
+    found: Mismatch | None = None
     for order in orders:
         kept = dict(matching.windows)
         try:
             for x, y in zip(left, order, strict=True):
                 _match(matching, x, y)  # type: ignore[arg-type]
             return
-        except Differs as one:
+        except Mismatch as one:
             matching.windows, found = kept, found or one
     assert found is not None
     raise found
@@ -201,12 +201,12 @@ def _choice(expr: Expr) -> tuple[Expr, ...]:
 
 def _match_reduce(matching: Matching, a: t.Reduce, b: t.Reduce) -> None:
     if len(a.source) != len(b.source) or a.value_index != b.value_index:
-        raise Differs(f"it reduces {len(a.source)} values, the intrinsic {len(b.source)}")
+        raise Mismatch(f"it reduces {len(a.source)} values, the intrinsic {len(b.source)}")
     if not alike(a.combiner, b.combiner):
         mine, other = (f"{one.combiner.name} of {one.dtype}" for one in (a, b))
-        raise Differs(f"it reduces by {mine}, the intrinsic by {other}")
+        raise Mismatch(f"it reduces by {mine}, the intrinsic by {other}")
     if a.init or b.init:
-        raise Differs("a reduction that starts from init= cannot be tensorized")
+        raise Mismatch("a reduction that starts from init= cannot be tensorized")
     ours, theirs = ((*one.source, *one.free_values, one.condition) for one in (a, b))
     for x, y in zip(ours, theirs, strict=True):
         _match(matching, x, y)
@@ -215,7 +215,7 @@ def _match_reduce(matching: Matching, a: t.Reduce, b: t.Reduce) -> None:
 def _match_read(matching: Matching, a: TensorRead, b: TensorRead) -> None:
     """Match two reads of the same position in the same window."""
     if a.dtype != b.dtype:
-        raise Differs(f"it reads {a.tensor.name} of {a.dtype} where the intrinsic reads {b.dtype}")
+        raise Mismatch(f"it reads {a.tensor.name} of {a.dtype} where the intrinsic reads {b.dtype}")
     analyzer = matching.building.bounds.analyzer
     runs = set(matching.inside)
     a, b = (
@@ -241,7 +241,7 @@ def _match_read(matching: Matching, a: TensorRead, b: TensorRead) -> None:
     same = isinstance(known, Window) and known.tensor is a.tensor and known.axes == window.axes
     here = known.base if isinstance(known, Window) else ()
     if not same or any(not equal(matching, x, y) for x, y in zip(here, base, strict=True)):
-        raise Differs(f"{difference}, which it has found to be {known.tensor.name} at another place")
+        raise Mismatch(f"{difference}, which it has found to be {known.tensor.name} at another place")
 
 
 def _match_flat(matching: Matching, a: TensorRead, b: TensorRead, difference: str) -> None:
@@ -249,7 +249,7 @@ def _match_flat(matching: Matching, a: TensorRead, b: TensorRead, difference: st
     building, analyzer = matching.building, matching.building.bounds.analyzer
     buffer = building.buffers[a.tensor]
     if a.tensor.op in building.layouts:
-        raise Differs(difference)
+        raise Mismatch(difference)
     flat: Expr = e.const(0, e.INDEX)
     for index, step in zip(building.place(a.tensor, a.indices), strides_of(buffer), strict=True):
         flat = flat + index * step
@@ -270,17 +270,17 @@ def _match_flat(matching: Matching, a: TensorRead, b: TensorRead, difference: st
             one = {**zero, var: e.const(1, e.INDEX)}
             apart, count = at(flat - offset, one), at(index - at(index, zero), one)
             if not isinstance(apart, e.Const) or not isinstance(count, e.Const) or not count.value:
-                raise Differs(difference)
+                raise Mismatch(difference)
             step = e.const(int(apart.value) // int(count.value), e.INDEX)
         steps.append(step)
         rest = rest - index * step
     if not runs or not e.is_const(simplify(analyzer, rest), 0):
-        raise Differs(difference)
+        raise Mismatch(difference)
     known = matching.windows.setdefault(b.tensor, FlatWindow(a.tensor, offset, tuple(steps)))
     here = (known.offset, *known.steps) if isinstance(known, FlatWindow) else ()
     same = len(here) == 1 + len(steps) and known.tensor is a.tensor
     if not same or not all(equal(matching, x, y) for x, y in zip(here, (offset, *steps), strict=True)):
-        raise Differs(f"{difference}, which it has found to be {known.tensor.name} at another place")
+        raise Mismatch(f"{difference}, which it has found to be {known.tensor.name} at another place")
 
 
 def _match_outputs(matching: Matching, lows: dict[IterVar, tuple[Number, int]]) -> None:

@@ -11,9 +11,9 @@ from tvmlite.te.loop import ir
 from tvmlite.te.lowering.bounds import Bounds
 from tvmlite.te.lowering.building import Building, index_of
 from tvmlite.te.lowering.extensions.tensorize import intrinsic_statements
-from tvmlite.te.lowering.guards import Guard, depth_of, parts_of, prover
-from tvmlite.te.lowering.nest import loops_around_body, start_of
-from tvmlite.te.lowering.reduction_init import Start, start_axes, start_depth
+from tvmlite.te.lowering.guards import Guard, axis_kinds, depth_of, prover
+from tvmlite.te.lowering.nest import init_of, loops_around_body
+from tvmlite.te.lowering.reduction_init import Init, init_axes, init_depth
 from tvmlite.te.schedule.relations import Number, overruns, values_up
 from tvmlite.te.schedule.stage import Stage
 from tvmlite.te.schedule.stage_base import Fuse
@@ -39,7 +39,7 @@ def loop_nest(stage: Stage, building: Building, guards: list[Guard]) -> ir.Stmt:
     made = intrinsic_statements(stage, building, inner, risky)
     body, reset, update = made.body, made.reset, made.update
     guards = [g for g in guards if depth_of(g.condition, leaves, bounds.loops) < position]
-    parts = parts_of(stage)
+    parts = axis_kinds(stage)
     around = [leaf for leaf in outer if "reduce" in parts[leaf]]
     if not around:
         return loops_around_body(stage, building, body, guards, leaves=outer)
@@ -51,16 +51,16 @@ def loop_nest(stage: Stage, building: Building, guards: list[Guard]) -> ir.Stmt:
             hint="its function must give (body, reset, update)",
         )
     if reset is not None:
-        start = _reset(stage, bounds, outer, reset, guards)
+        init = _reset(stage, bounds, outer, reset, guards)
         if made.finish is not None:
-            _check_held(stage, building, outer, start)
-            start.finish = made.finish
-        return loops_around_body(stage, building, update, guards, start, outer)
+            _check_window_sums(stage, building, outer, init)
+            init.finish = made.finish
+        return loops_around_body(stage, building, update, guards, init, outer)
     stage.refuse_shrinking("tensorize", ("reduce",), stage.span_of("tensorize"))
     if not all(_has_iterations(bounds.ranges[axis].extent) for axis in stage.op.reduce_axis):
         reduces = [node for node in building.formulas[stage.op].body if isinstance(node, t.Reduce)]
         return loops_around_body(
-            stage, building, update, guards, start_of(stage, stage.op, reduces, building), outer
+            stage, building, update, guards, init_of(stage, stage.op, reduces, building), outer
         )
     first = _first_iteration(stage, bounds, around)
     return loops_around_body(stage, building, ir.If(first, body, update), guards, leaves=outer)
@@ -74,7 +74,7 @@ def _has_iterations(extent: Number) -> bool:
 def _first_iteration(stage: Stage, bounds: Bounds, around: Sequence[IterVar]) -> Expr:
     """The condition that the loops ``around``, which reduce, are at the start of an element's reduction. A
     loop fused from data and reduce axes is at the start once for each element."""
-    parts = parts_of(stage)
+    parts = axis_kinds(stage)
     values: dict[IterVar, Number] = dict.fromkeys(stage.leaf_iter_vars, 0)
     values |= {leaf: bounds.position(leaf) for leaf in around}
     values_up(stage.relations, bounds.ranges, values)
@@ -87,9 +87,10 @@ def _first_iteration(stage: Stage, bounds: Bounds, around: Sequence[IterVar]) ->
 
 def _reset(
     stage: Stage, bounds: Bounds, outer: Sequence[IterVar], reset: ir.Stmt, guards: list[Guard]
-) -> Start:
-    """The start that runs an intrinsic's ``reset`` for the windows that the loops ``outer`` cover."""
-    depth, parts = start_depth(stage, outer), parts_of(stage)
+) -> Init:
+    """The initialisation that runs an intrinsic's ``reset`` for the windows that the loops ``outer``
+    cover."""
+    depth, parts = init_depth(stage, outer), axis_kinds(stage)
     for leaf in outer[depth:]:
         if len(parts[leaf]) > 1:
             raise ScheduleError(
@@ -97,27 +98,27 @@ def _reset(
                 "runs over elements",
                 stage.span_of("tensorize"),
             )
-    axes = start_axes(stage, outer[depth:])
+    axes = init_axes(stage, outer[depth:])
     if not bounds.loops.keys() >= set(axes):  # the intrinsic does not have the windows of smaller tiles
         stage.refuse_shrinking("tensorize", ("data",), stage.span_of("tensorize"))
     loops = {axis: bounds.loops[axis] for axis in axes}
-    return Start(reset, depth, loops, guards)
+    return Init(reset, depth, loops, guards)
 
 
-def _check_held(stage: Stage, building: Building, outer: Sequence[IterVar], start: Start) -> None:
+def _check_window_sums(stage: Stage, building: Building, outer: Sequence[IterVar], init: Init) -> None:
     """Check an intrinsic that holds a window's sums until its finish: inside the reduction, all loops around
     it reduce, and no other such intrinsic is called."""
     assert stage.tensorized is not None
     name, span = stage.tensorized[1].name, stage.span_of("tensorize")
-    if start.loops:
-        axis = next(iter(start.loops))
+    if init.loops:
+        axis = next(iter(init.loops))
         raise ScheduleError(
             f"tensorize: axis {axis.var.name} of {stage.name} runs over elements inside its reduction, while "
             f"the intrinsic {name} holds the sums of one window",
             span,
             hint="reorder: what runs over elements outside what reduces, and the intrinsic inside",
         )
-    todo = [one for leaf in outer[start.depth :] for one in building.attached.get(leaf, ())]
+    todo = [one for leaf in outer[init.depth :] for one in building.attached.get(leaf, ())]
     while todo:
         one = todo.pop()
         if one.tensorized is not None and one.tensorized[1].finish is not None:

@@ -29,8 +29,8 @@ def _operands(values: Expressions, node: e.Cast) -> tuple[e.Expr, ...]:
 @emits(e.Cast, operands=_operands)
 def _cast(values: Expressions, node: e.Cast) -> str:
     if (found := _rounded(values, node)) is not None:
-        x, moved, narrow = found
-        made = _nearest(values.w, values.known[x], moved, narrow, node.lanes)
+        x, zero_point, narrow = found
+        made = _nearest(values.w, values.known[x], zero_point, narrow, node.lanes)
         return convert(values.w, made, "int32", node.dtype, node.lanes)
     return convert(values.w, values.known[node.value], node.value.dtype, node.dtype, node.lanes)
 
@@ -72,19 +72,19 @@ def _from_float(w: Writer, value: str, source: str, to: str, lanes: int) -> str:
     return _saturated(w, value, source, to, lanes)
 
 
-def _nearest(w: Writer, value: str, moved: int, to: str, lanes: int) -> str:
-    """``round(value) + moved``, saturated to the narrow dtype ``to``, as int32. Integer limits may be applied
-    before rounding, which the conversion instruction then does."""
+def _nearest(w: Writer, value: str, zero_point: int, to: str, lanes: int) -> str:
+    """``round(value) + zero_point``, saturated to the narrow dtype ``to``, as int32. Integer limits may be
+    applied before rounding, which the conversion instruction then does."""
     floats, ints = (register_type(kind, lanes) for kind in ("float32", "int32"))
-    low, high = (float(limit - moved) for limit in dtypes.limits(to))
+    low, high = (float(limit - zero_point) for limit in dtypes.limits(to))
     limited = _limited(w, value, "float32", (low, high), lanes)
-    if low + moved != 0:  # NaN has become the lower limit
+    if low + zero_point != 0:  # NaN has become the lower limit
         ordered = w.emit(f"fcmp ord {floats} {value}, {value}")
-        zero = literal(float(-moved), "float32", lanes)
+        zero = literal(float(-zero_point), "float32", lanes)
         limited = w.emit(f"select {vector('i1', lanes)} {ordered}, {floats} {limited}, {floats} {zero}")
     name = f"llvm.lrint.{mangled(ints)}.{mangled(floats)}"
     made = w.call(name, ints, [(floats, limited)])
-    return w.emit(f"add {ints} {made}, {literal(moved, 'int32', lanes)}") if moved else made
+    return w.emit(f"add {ints} {made}, {literal(zero_point, 'int32', lanes)}") if zero_point else made
 
 
 def _limited(w: Writer, value: str, source: str, limits: tuple[float, float], lanes: int) -> str:

@@ -54,13 +54,13 @@ _INSTRUCTIONS = {
 }
 _PACKS = {"uint8": "packuswb", "int8": "packsswb"}
 
-MOST_MOVED = 255
+MAX_ZERO_POINT = 255
 """The most that may be added after saturation to int16: saturated values stay outside the range of bytes."""
 
 
 def combine(function: ir.Function, target: Target) -> ir.Function:
     """``function`` with up to four stores of rounded bytes to contiguous elements merged into one."""
-    return rewrite(function, lambda node: _combined(node, target) if isinstance(node, ir.Seq) else node)
+    return rewrite(function, lambda node: _combine_stores(node, target) if isinstance(node, ir.Seq) else node)
 
 
 def rounded(node: e.Expr) -> tuple[e.Expr, int] | None:
@@ -76,29 +76,29 @@ def rounded(node: e.Expr) -> tuple[e.Expr, int] | None:
 
 
 class _Part(NamedTuple):
-    """A store of the bytes ``round(floats) + moved`` of one register, starting at ``base``."""
+    """A store of the bytes ``round(floats) + zero_point`` of one register, starting at ``base``."""
 
     store: ir.Store
     base: e.Expr
     lanes: int
     floats: e.Expr
-    moved: int
+    zero_point: int
 
 
-def _combined(node: ir.Seq, target: Target) -> ir.Seq:
+def _combine_stores(node: ir.Seq, target: Target) -> ir.Seq:
     made: list[ir.Stmt] = []
     group: list[_Part] = []
     for one in node.body:
         part = _part(one, target)
         if group and (part is None or len(group) == AT_ONCE or not _is_next(part, group[-1])):
-            made.append(_as_one(group))
+            made.append(_merged(group))
             group = []
         if part is None:
             made.append(one)
         else:
             group.append(part)
     if group:
-        made.append(_as_one(group))
+        made.append(_merged(group))
     return node if len(made) == len(node.body) else ir.Seq(tuple(made))
 
 
@@ -108,7 +108,7 @@ def _part(node: ir.Stmt, target: Target) -> _Part | None:
     match node:
         case ir.Store(buffer, (e.Ramp(base, e.Const(1), lanes),), value, None) if value.dtype in _PACKS:
             found, how = rounded(value), _INSTRUCTIONS.get(lanes)
-            if found is None or how is None or not target.has(how.needs) or abs(found[1]) > MOST_MOVED:
+            if found is None or how is None or not target.has(how.needs) or abs(found[1]) > MAX_ZERO_POINT:
                 return None
             read = [load.indices[0] for load in loads(value) if load.buffer is buffer]
             if all(_is_at(index, base, lanes) for index in read):
@@ -127,37 +127,39 @@ def _is_at(index: e.Expr, base: e.Expr, lanes: int) -> bool:
 
 def _is_next(part: _Part, before: _Part) -> bool:
     """Whether ``part`` starts where ``before`` ends, and rounds in the same way."""
-    kinds = [(one.store.buffer, one.store.value.dtype, one.lanes, one.moved) for one in (part, before)]
+    kinds = [(one.store.buffer, one.store.value.dtype, one.lanes, one.zero_point) for one in (part, before)]
     return kinds[0] == kinds[1] and e.is_const(arith.simplify(part.base - before.base), part.lanes)
 
 
-def _as_one(group: list[_Part]) -> ir.Store:
+def _merged(group: list[_Part]) -> ir.Store:
     """The stores of ``group`` merged into one."""
     (first, *others), lanes = group, sum(part.lanes for part in group)
     if not others:
         return first.store
     floats, dtype = tuple(part.floats for part in group), first.store.value.dtype
-    packed = e.Foreign(KIND, "round", floats, dtype, lanes, str(first.moved))
+    packed = e.Foreign(KIND, "round", floats, dtype, lanes, str(first.zero_point))
     return ir.Store(first.store.buffer, (e.Ramp(first.base, e.const(1, e.INDEX), lanes),), packed)
 
 
 @emits(KIND)
 def _packed(values: Expressions, node: e.Foreign) -> str:
-    """Saturate to int16, add ``moved``, and saturate to bytes.
+    """Saturate to int16, add ``zero_point``, and saturate to bytes.
 
     The packed vector has a quarter of each operand in every 128 bits; the last step puts them in order.
     """
-    w, lanes, moved = values.w, node.args[0].lanes, int(node.form)
+    w, lanes, zero_point = values.w, node.args[0].lanes, int(node.form)
     how, count = _INSTRUCTIONS[lanes], len(node.args)
     ints, shorts, bytes_ = vector("i32", lanes), vector("i16", 2 * lanes), vector("i8", 4 * lanes)
-    limited = [_limited(w, values.known[x], x, node.dtype, moved) for x in node.args]
+    limited = [_limited(w, values.known[x], x, node.dtype, zero_point) for x in node.args]
     floats = vector("float", lanes)
     parts = [w.call(how.nearest, ints, [(floats, x), *how.immediates]) for x in limited]
     halves = []
     for a, b in zip(parts[::2], [*parts[1::2], "poison"], strict=False):
         half = w.call(how.pack.format("packssdw"), shorts, [(ints, a), (ints, b)])
         halves.append(
-            w.intrinsic("sadd.sat", shorts, half, literal(moved, "int16", 2 * lanes)) if moved else half
+            w.intrinsic("sadd.sat", shorts, half, literal(zero_point, "int16", 2 * lanes))
+            if zero_point
+            else half
         )
     first, second = (*halves, "poison")[:2]
     packed = w.call(how.pack.format(_PACKS[node.dtype]), bytes_, [(shorts, first), (shorts, second)])
@@ -168,7 +170,7 @@ def _packed(values: Expressions, node: e.Foreign) -> str:
     return w.emit(f"bitcast {vector('i32', len(order))} {ordered} to {vector('i8', node.lanes)}")
 
 
-def _limited(w: Writer, value: str, node: e.Expr, to: str, moved: int) -> str:
+def _limited(w: Writer, value: str, node: e.Expr, to: str, zero_point: int) -> str:
     """``value`` (of ``node``), limited so that its rounding to int32 saturates correctly; NaN gives 0.
 
     Rounding to int32 gives the least int32 for NaN and all numbers out of range. That is right for numbers
@@ -180,11 +182,11 @@ def _limited(w: Writer, value: str, node: e.Expr, to: str, moved: int) -> str:
     lanes = node.lanes
     floats, mask = vector("float", lanes), vector("i1", lanes)
     least, most = dtypes.limits(to)
-    high = literal(float(most - moved), "float32", lanes)
+    high = literal(float(most - zero_point), "float32", lanes)
     above = w.emit(f"fcmp olt {floats} {high}, {value}")
     limited = w.emit(f"select {mask} {above}, {floats} {high}, {floats} {value}")
     if least == 0:
         return limited
     ordered = w.emit(f"fcmp ord {floats} {value}, {value}")
-    zero = literal(float(-moved), "float32", lanes)
+    zero = literal(float(-zero_point), "float32", lanes)
     return w.emit(f"select {mask} {ordered}, {floats} {limited}, {floats} {zero}")

@@ -25,13 +25,13 @@ class TileBody(Body):
     def begin(self, stmt: ir.Stmt) -> None:
         """Begin the function; a parallel body configures the tile registers of its thread."""
         super().begin(stmt)
-        self._forms = _forms_in(stmt, outlines=not self.is_parallel)
+        self._configurations = _configurations_in(stmt, outlines=not self.is_parallel)
         if self.is_parallel:
             self._configure()
 
     def finish(self, header: str) -> None:
         """Release the tile registers if the function uses any, then end it."""
-        if self._forms:  # a thread without tile data switches context faster
+        if self._configurations:  # a thread without tile data switches context faster
             self.w.do(f"call void {self.w.module.declare('llvm.x86.tilerelease', 'void', '')}()")
         super().finish(header)
 
@@ -41,19 +41,21 @@ class TileBody(Body):
         match stmt:
             case ir.Assert(e.Foreign(name="tile.permitted")):
                 self._configure()
-            case ir.For(kind=ir.PARALLEL) if not self.is_parallel and _forms_in(stmt.body, outlines=False):
+            case ir.For(kind=ir.PARALLEL) if not self.is_parallel and _configurations_in(
+                stmt.body, outlines=False
+            ):
                 self._configure()  # the loop's body has released them on this thread
-            case ir.Evaluate(e.Foreign(name="tile.configure", form=form)) if len(self._forms) > 1:
+            case ir.Evaluate(e.Foreign(name="tile.configure", form=form)) if len(self._configurations) > 1:
                 _configure(self.w, form)
 
     def _configure(self) -> None:
         """Configure the tile registers if the function has a single configuration; if it has several, each
         ``tile.configure`` does it."""
-        if len(self._forms) == 1:
-            _configure(self.w, self._forms[0])
+        if len(self._configurations) == 1:
+            _configure(self.w, self._configurations[0])
 
 
-def _forms_in(stmt: ir.Stmt, outlines: bool) -> list[str]:
+def _configurations_in(stmt: ir.Stmt, outlines: bool) -> list[str]:
     """The configurations that ``stmt`` uses, in order; without those of parallel loops if their bodies are
     outlined (``outlines``)."""
     found: dict[str, None] = {}

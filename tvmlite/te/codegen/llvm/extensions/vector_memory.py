@@ -21,12 +21,12 @@ def load(w: Writer, where: Place) -> str:
     dtype, lanes, stride, mask = where.buffer.dtype, where.lanes, where.stride, where.mask
     type_ = memory_type(w, dtype, lanes)
     if mask is not None and where.own:
-        value, kind = from_memory(w, _load_whole(w, where, 0), dtype, lanes), register_type(dtype, lanes)
+        value, kind = from_memory(w, _load_contiguous(w, where, 0), dtype, lanes), register_type(dtype, lanes)
         return w.emit(f"select {vector('i1', lanes)} {mask}, {kind} {value}, {kind} zeroinitializer")
     if stride == 1:
-        raw = _load_whole(w, where, 0) if mask is None else _load_masked(w, where, 0, mask)
+        raw = _load_contiguous(w, where, 0) if mask is None else _load_masked(w, where, 0, mask)
     elif stride == -1 and mask is None:
-        return _reversed(w, from_memory(w, _load_whole(w, where, 1 - lanes), dtype, lanes), where)
+        return _reversed(w, from_memory(w, _load_contiguous(w, where, 1 - lanes), dtype, lanes), where)
     elif stride is not None and _has_windows(stride, lanes):
         raw = _load_windows(w, where, stride)
     elif mask is not None:
@@ -48,7 +48,7 @@ def store(w: Writer, where: Place, value: str) -> None:
     if where.mask is not None:
         _store_masked(w, where, raw, type_, where.mask)
     elif where.stride in (1, -1):
-        _store_whole(w, where, 1 - lanes if where.stride == -1 else 0, raw)
+        _store_contiguous(w, where, 1 - lanes if where.stride == -1 else 0, raw)
     else:
         element = memory_type(w, dtype)
         for lane in range(lanes):
@@ -65,7 +65,7 @@ def _lane_address(w: Writer, where: Place, lane: int) -> str:
     return w.emit(f"getelementptr inbounds {element}, ptr {where.pointer}, {scalar} {index}")
 
 
-def _load_whole(w: Writer, where: Place, offset: int) -> str:
+def _load_contiguous(w: Writer, where: Place, offset: int) -> str:
     """Load contiguous elements, starting ``offset`` elements after lane 0, as their type in memory."""
     dtype, result, result_type = where.buffer.dtype, "", ""
     for first, count in _pieces(where):
@@ -85,7 +85,7 @@ def _load_whole(w: Writer, where: Place, offset: int) -> str:
     return result
 
 
-def _store_whole(w: Writer, where: Place, offset: int, raw: str) -> None:
+def _store_contiguous(w: Writer, where: Place, offset: int, raw: str) -> None:
     dtype, lanes = where.buffer.dtype, where.lanes
     type_ = memory_type(w, dtype, lanes)
     for first, count in _pieces(where):
@@ -121,19 +121,19 @@ def _load_windows(w: Writer, where: Place, stride: int) -> str:
     """Load every ``stride``-th element as ``stride`` contiguous vectors; the last ends at the last one."""
     lanes, type_ = where.lanes, memory_type(w, where.buffer.dtype, where.lanes)
     offsets = [lanes * k for k in range(stride - 1)] + [(lanes - 1) * (stride - 1)]
-    home = [min(stride * lane // lanes, stride - 1) for lane in range(lanes)]
+    owner = [min(stride * lane // lanes, stride - 1) for lane in range(lanes)]
     result = ""
     for window, offset in enumerate(offsets):
         if where.mask is None:
             loaded = w.emit(f"load {type_}, ptr {address(w, where, offset)}, align {where.alignment}")
         else:
-            used = {stride * lane - offset: lane for lane in range(lanes) if home[lane] == window}
+            used = {stride * lane - offset: lane for lane in range(lanes) if owner[lane] == window}
             picks = [used.get(k, lanes) for k in range(lanes)]
             mask = _shuffle(w, vector("i1", lanes), where.mask, "zeroinitializer", picks)
             loaded = _load_masked(w, where, offset, mask)
-        behind = lanes if window else 0  # in the shuffle, the window's elements follow those of ``result``
+        base = lanes if window else 0  # in the shuffle, the window's elements follow those of ``result``
         picks = [
-            behind + stride * lane - offset if home[lane] == window else lane if home[lane] < window else -1
+            base + stride * lane - offset if owner[lane] == window else lane if owner[lane] < window else -1
             for lane in range(lanes)
         ]
         result = _shuffle(w, type_, result or loaded, loaded, picks)
@@ -164,13 +164,13 @@ def _address_if(w: Writer, where: Place, offset: int) -> str:
     Neighbouring accesses share the selected address, as they share the pointer before it.
     """
     offset += where.offset
-    step = 0 if where.index else offset % _reach(where)
+    step = 0 if where.index else offset % _shared_address_span(where)
     at = address(w, where._replace(offset=offset - step), 0, inside=False)
     chosen = w.emit(f"select i1 {where.holds}, ptr {at}, ptr {where.elsewhere}")
     return address(w, where._replace(pointer=chosen, index="", offset=step), 0, inside=False)
 
 
-def _reach(where: Place) -> int:
+def _shared_address_span(where: Place) -> int:
     """The number of consecutive elements, a power of two and at most a page of them, such that a full vector
     starting at each of them is inside the buffer."""
     extents = [one.value if isinstance(one, e.Const) else 0 for one in where.buffer.shape]
@@ -191,8 +191,8 @@ def _fenced(w: Writer, value: str, where: Place, type_: str) -> str:
 def _store_masked(w: Writer, where: Place, raw: str, type_: str, mask: str) -> None:
     masks = vector("i1", where.lanes)
     if where.own:  # a masked store to the stack would keep the buffer out of registers
-        old = _load_whole(w, where, 0)
-        _store_whole(w, where, 0, w.emit(f"select {masks} {mask}, {type_} {raw}, {type_} {old}"))
+        old = _load_contiguous(w, where, 0)
+        _store_contiguous(w, where, 0, w.emit(f"select {masks} {mask}, {type_} {raw}, {type_} {old}"))
         return
     if where.stride == 1:
         # If the mask is constant and true in one lane, LLVM 22 emits one scalar store, as wide as the type
