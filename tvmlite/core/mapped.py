@@ -74,7 +74,7 @@ def copy(out: np.ndarray, source: np.ndarray) -> None:
     reach = sum(map(abs, steps))
     if mapping is None or reach <= PIECE:
         out[...] = source
-        _give_back(mapping)
+        _release(mapping)
         return
     if hasattr(mapping, "madvise"):  # else each row is a separate request to the disk: four times as slow
         begin = source.ctypes.data + sum(min(step, 0) for step in steps) - mapping.address
@@ -85,7 +85,7 @@ def copy(out: np.ndarray, source: np.ndarray) -> None:
     for start in range(0, source.shape[axis], step):
         at = (slice(None),) * axis + (slice(start, start + step),)
         out[at] = source[at]
-        _give_back(mapping)
+        _release(mapping)
 
 
 def _mapping_of(array: np.ndarray) -> _Mapping | None:
@@ -101,15 +101,15 @@ def reading(array: np.ndarray) -> Iterator[np.ndarray]:
     """A context that gives ``array``, after ``check_unchanged``, and releases its pages at the end."""
     check_unchanged(array)
     yield array
-    give_back(array)
+    release_pages(array)
 
 
-def give_back(array: np.ndarray) -> None:
+def release_pages(array: np.ndarray) -> None:
     """Release the pages that ``array`` is mapped to: they are read from the file again when needed."""
-    _give_back(_mapping_of(array))
+    _release(_mapping_of(array))
 
 
-def _give_back(mapping: _Mapping | None) -> None:
+def _release(mapping: _Mapping | None) -> None:
     """Release the pages of ``mapping``, if it is one: they are read from the file again when needed."""
     if mapping is not None and hasattr(mapping, "madvise"):
         mapping.madvise(mmap.MADV_DONTNEED)

@@ -108,7 +108,7 @@ class Machine:
     Software prefetching: weights in the second cache are requested ``prefetch_near`` iterations before their
     use, and a long row of weights in memory ``prefetch_far`` vectors ahead (each 0: the hardware prefetcher
     alone is faster). If little is computed with each weight, ``stream_bytes`` of them are in flight at once,
-    unless ``streams_alone``: the hardware prefetcher alone is faster.
+    if ``prefetches_streams``; else the hardware prefetcher alone is faster.
 
     For ``tile_costs`` and ``working_sets`` see their classes. ``cost_model`` is the name of the learned
     model, part of the package, that predicts the speed of loops on such a processor.
@@ -133,7 +133,7 @@ class Machine:
     prefetch_near: int
     prefetch_far: int
     stream_bytes: int
-    streams_alone: bool
+    prefetches_streams: bool
     tile_costs: TileCosts
     working_sets: WorkingSets
     cost_model: str

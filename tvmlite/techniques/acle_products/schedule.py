@@ -9,7 +9,7 @@ from tvmlite.te.templates.group import Group, extent_of, number
 from tvmlite.te.templates.table import template
 from tvmlite.te.tensor.tensor import ComputeOp, IterVar, Tensor
 from tvmlite.techniques.acle_products.intrinsics import dot_rows, dot_windows
-from tvmlite.techniques.common.outermost import divide_among_threads
+from tvmlite.techniques.common.outermost import parallelize_outermost
 from tvmlite.techniques.elementwise.injective import finish
 
 MOST_ROWS = 4
@@ -62,7 +62,7 @@ def product(group: Group) -> bool:
     count = _rows_of(columns)
     outer, _ = group.stage(host).split(group.axes(host)[-1], factor=count)
     _sums(group, anchor.output(0), host, outer, -1, dot_rows(count, (terms,)))
-    divide_among_threads(group, host, anchor)
+    parallelize_outermost(group, host, anchor)
     finish(group, host)
     return True
 
@@ -88,7 +88,7 @@ def _pixel_by_pixel(group: Group, anchor: ComputeOp, host: Tensor) -> bool:
     window = group.axes(data)
     copied.reorder(window[0], *window[2:], window[1])  # test for the border once for all channels
     _sums(group, result, host, outer, 1, dot_rows(count, terms))  # type: ignore[arg-type]
-    divide_among_threads(group, host, anchor)
+    parallelize_outermost(group, host, anchor)
     finish(group, host)
     return True
 
@@ -106,7 +106,7 @@ def _depthwise(group: Group, anchor: ComputeOp, host: Tensor) -> bool:
         group.stage(data).compute_at(group.stage(host), axes[1])
     intrinsic = dot_windows(count, step, height, width)  # type: ignore[arg-type]
     _sums(group, anchor.output(0), host, axes[-2], -1, intrinsic)
-    divide_among_threads(group, host, anchor)
+    parallelize_outermost(group, host, anchor)
     finish(group, host)
     return True
 

@@ -14,7 +14,7 @@ from tvmlite.te.templates.table import template
 from tvmlite.te.tensor.tensor import ComputeOp, IterVar
 from tvmlite.techniques.common import amx
 from tvmlite.techniques.common.dot import is_paired
-from tvmlite.techniques.common.nest import ENOUGH_COLUMN_TILES, STEPS, Panel, shared_out
+from tvmlite.techniques.common.nest import ENOUGH_COLUMN_TILES, STEPS, Panel, order_and_parallelize
 from tvmlite.techniques.elementwise.injective import elementwise_loops, finish
 
 LATENCY = 30
@@ -116,7 +116,7 @@ def _steps(group: Group, computed: Stage, iteration: IterVar, count: int) -> tup
 def tiled_product(group: Group) -> bool:
     """Schedule a dense layer by tiles, if any fits; whether one does.
 
-    Knobs: ``tile``, ``steps``, those of ``shared_out``.
+    Knobs: ``tile``, ``steps``, those of ``order_and_parallelize``.
     """
     anchor = group.tagged("matmul_packed")[-1]
     if not fits(group, anchor):
@@ -145,7 +145,7 @@ def tiled_product(group: Group) -> bool:
     panels = {"columns": Panel(0, blocks // tile.columns), "rows": Panel(1, rows // tile.rows)}
     grain = int(enough(blocks // tile.columns, ENOUGH_COLUMN_TILES, threads))
     loops = [column_tiles, row_tiles]
-    place = shared_out(group, stage, [], loops, panels, threads, grain)
+    place = order_and_parallelize(group, stage, [], loops, panels, threads, grain)
     computed = group.stage(anchor)
     computed.compute_at(stage, place)
     k, pair = anchor.reduce_axis
@@ -162,7 +162,7 @@ def tiled_convolution(group: Group) -> bool:
     """Schedule a convolution of channels in blocks by tiles, if any fits; whether one does.
 
     A register's rows are neighbouring pixels: of the whole image if the window is 1x1, else of a row of
-    the image. Knobs: ``tile``, ``steps``, those of ``shared_out``.
+    the image. Knobs: ``tile``, ``steps``, those of ``order_and_parallelize``.
     """
     found = group.tagged("conv2d_packed")
     if not found:
@@ -227,7 +227,7 @@ def tiled_convolution(group: Group) -> bool:
     stage.reorder(image, *loops, inner_block, *inner, parts, vector)
     chunks = images * (blocks // tile.columns)
     grain = len(loops) - 1 if loops[0] is not outer or enough(chunks, ENOUGH_COLUMN_TILES, threads) else 0
-    place = shared_out(group, stage, [image], loops, {}, threads, grain)
+    place = order_and_parallelize(group, stage, [image], loops, {}, threads, grain)
     computed = group.stage(anchor)
     computed.compute_at(stage, place)
     k, *taps, pair = anchor.reduce_axis

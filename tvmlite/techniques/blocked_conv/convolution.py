@@ -30,18 +30,18 @@ from tvmlite.techniques.blocked_conv.channel_blocking import blocks_channels, ch
 from tvmlite.techniques.blocked_conv.padding import padded
 from tvmlite.techniques.blocked_conv.planes import plain, pointwise
 from tvmlite.techniques.blocked_conv.thread_partition import by_rows
-from tvmlite.techniques.common.dot import is_paired, pair_product, tile_by_tile
+from tvmlite.techniques.common.dot import is_paired, pair_product, takes_single_tiles
 from tvmlite.techniques.common.nest import (
-    AHEAD,
-    ENOUGH_TURNS,
+    ENOUGH_ITERATIONS,
     PANELS,
+    PREFETCH_DISTANCES,
     Panel,
     in_registers,
-    shared_out,
+    order_and_parallelize,
     unrollable,
     whole_steps,
 )
-from tvmlite.techniques.common.prefetch import fetch_ahead, near_distance
+from tvmlite.techniques.common.prefetch import near_distance, prefetch_next_panel
 from tvmlite.techniques.elementwise.injective import finish
 
 MOST_ROW_TAIL = 0.15
@@ -81,7 +81,8 @@ def packed(group: Group, anchor: ComputeOp) -> None:
     A tile is some pixels by some blocks of channels, with all its accumulators in registers. The host stores
     it with the epilogue, vector by vector if its channels are in blocks, else channel by channel.
 
-    Knobs: ``tile`` (blocks, rows, pixels); those of ``shared_out`` and ``accumulate`` or ``channel_blocked``.
+    Knobs: ``tile`` (blocks, rows, pixels); those of ``order_and_parallelize`` and ``accumulate``, or of
+    ``channel_blocked``.
     """
     laid_out = group.readers(anchor.output(0))[0]
     host = group.host(laid_out.output(0))
@@ -126,7 +127,9 @@ def packed(group: Group, anchor: ComputeOp) -> None:
     else:  # else loops that read an array small enough for registers are unrolled, channel by channel
         stage.pragma(inner_block, "unroll_explicit", False)
     loops = [outer_block, *rows, tiles]
-    place = _shared_out(group, anchor, stage, batch, loops, (blocks, wide), 0 if tail == GUARD else 1)
+    place = _order_and_parallelize(
+        group, anchor, stage, batch, loops, (blocks, wide), 0 if tail == GUARD else 1
+    )
     ahead = _next_panel_ahead(group, anchor, blocks)
     by_vectors = vectors_first(RegisterTile(high * wide, blocks), block, group.target, anchor.output(0).dtype)
     sums = anchor if in_blocks else _copied(group, anchor, stage, place)
@@ -150,7 +153,7 @@ def _longest_last(pixels: list[IterVar]) -> list[IterVar]:
     return sorted(pixels, key=lambda axis: extent_of(axis) != 1)
 
 
-def _shared_out(
+def _order_and_parallelize(
     group: Group,
     anchor: ComputeOp,
     stage: Stage,
@@ -170,7 +173,7 @@ def _shared_out(
     else:
         grain = 0 if _one_panel_a_thread(group, anchor, tile[0]) or _shares_tiles(anchor, tile[0]) else 1
     panels = {"blocks": Panel(0, count), "tiles": Panel(len(loops) - 1, pixels, iterations)}
-    return shared_out(group, stage, [batch], loops, panels, threads, grain, least, int(row_wise))
+    return order_and_parallelize(group, stage, [batch], loops, panels, threads, grain, least, int(row_wise))
 
 
 def _one_panel_a_thread(group: Group, anchor: ComputeOp, blocks: int) -> bool:
@@ -183,7 +186,7 @@ def _next_panel_ahead(group: Group, anchor: ComputeOp, blocks: int) -> bool:
     """Whether such a thread prefetches the next panel while it uses one. If the image's size is unknown, so
     is the part of the panel to request per tile, and computing it at run time takes longer than it saves."""
     known = all(extent_of(axis) is not None for axis in anchor.axis[2:])
-    fetches = known and not tile_by_tile(anchor) and not skips_rows(anchor)
+    fetches = known and not takes_single_tiles(anchor) and not skips_rows(anchor)
     return fetches and _one_panel_a_thread(group, anchor, blocks)
 
 
@@ -271,7 +274,7 @@ def _shares_tiles(anchor: ComputeOp, blocks: int) -> bool:
     extent is in the innermost loop."""
     images, count, *heights = (extent_of(a) for a in anchor.axis[:-1])
     rows = product([images, *heights[:-1]])
-    if rows is None or rows >= ENOUGH_TURNS:
+    if rows is None or rows >= ENOUGH_ITERATIONS:
         return False
     return heights[-1] is not None or count is None or rows * (-(-count // blocks)) < ENOUGH_PANELS
 
@@ -311,7 +314,7 @@ def accumulate(
 
     Knobs: ``channels``, the input channels per iteration of that loop; ``taps``, how many axes of the window
     are unrolled in it; ``ahead``, the prefetch distance of weights in iterations (0: none), or "panel": the
-    next panel of weights is prefetched while one is used (``fetch_ahead``), the default if ``ahead``.
+    next panel of weights is prefetched while one is used (``prefetch_next_panel``), the default if ``ahead``.
     """
     stage = group.stage(anchor)
     batch, block, *pixels, lane = anchor.axis
@@ -320,7 +323,9 @@ def accumulate(
     at_once = group.knob("channels", whole_steps(channel), _channels_at_once(group, anchor))
     unrolled = _unrolled_taps(taps[1:] if skips_rows(anchor) else taps)
     unrolled = group.knob("taps", unrolled, max(unrolled) if _unrolls_window(group, anchor) else None)
-    distance = group.knob("ahead", ("panel", *AHEAD), "panel" if ahead else near_distance(group, anchor))
+    distance = group.knob(
+        "ahead", ("panel", *PREFETCH_DISTANCES), "panel" if ahead else near_distance(group, anchor)
+    )
     stage.compute_at(host, place)
     rows = [taps.pop(0)] if skips_rows(anchor) else []
     inside = taps[len(taps) - unrolled :]
@@ -349,7 +354,7 @@ def accumulate(
         several = product([at_once, *(extent_of(axis) for axis in inside if axis in taps)])
         iterations = None if steps is None or several is None else steps // several
         near = near_distance(group, anchor)
-        fetch_ahead(stage, host, place, iteration, iterations, _whole_windows(group, outside), near)
+        prefetch_next_panel(stage, host, place, iteration, iterations, _whole_windows(group, outside), near)
     elif distance:
         stage.prefetch(anchor.inputs[-1], iteration, distance)
 

@@ -21,7 +21,7 @@ from tvmlite.relay.ops import windows
 from tvmlite.relay.ops.convolutions.conv import sum_dtype
 from tvmlite.techniques.blocked_conv import conv_blocked, row_windows
 from tvmlite.techniques.common import amx
-from tvmlite.techniques.common.dot import multiplies_bytes, multiplies_quads
+from tvmlite.techniques.common.dot import multiplies_bytes, quad_lanes
 from tvmlite.techniques.common.quads import QUAD
 
 CONVOLVED = ("float32", "float64", "bfloat16", "float16")
@@ -157,7 +157,7 @@ def quad_block(node: Expr, target: Target) -> int:
         case Call(op=str() as name, args=(data, Constant() as weight)) if name in RANKS and is_channels_first(
             node
         ):
-            lanes = multiplies_quads(target)
+            lanes = quad_lanes(target)
             if not multiplies_bytes(target, tensor_type_of(data).dtype, str(weight.dtype)):
                 return 0
             if tensor_type_of(node).dtype != "int32" or spatial_rank(data) is None:

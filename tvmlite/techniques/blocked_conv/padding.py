@@ -6,8 +6,8 @@ from tvmlite.te.schedule.stage import Stage
 from tvmlite.te.templates.group import Group, extent_of, number, product, work_of
 from tvmlite.te.templates.share import enough, is_even, share, threads_for
 from tvmlite.te.tensor.tensor import ComputeOp, IterVar
-from tvmlite.techniques.common.borders import apart, padding_before
-from tvmlite.techniques.elementwise.injective import ENOUGH_OUTER_TURNS, elementwise_loops
+from tvmlite.techniques.common.borders import padding_before, partition_borders
+from tvmlite.techniques.elementwise.injective import ENOUGH_OUTER_ITERATIONS, elementwise_loops
 
 FEW_VECTORS = 8
 """Rows of at most this many vectors are unrolled."""
@@ -25,7 +25,7 @@ def padded(group: Group, pad: ComputeOp, spatial: int, by_rows: bool) -> None:
         return
     images, block, row, *rest = axes
     planes, rows = (product(map(extent_of, pair)) for pair in ((images, block), (images, row)))
-    if by_rows or not enough(planes, ENOUGH_OUTER_TURNS, threads):
+    if by_rows or not enough(planes, ENOUGH_OUTER_ITERATIONS, threads):
         if not is_even(rows, threads):
             elementwise_loops(group, result)
             return
@@ -54,4 +54,4 @@ def _copied(group: Group, stage: Stage, pad: ComputeOp, x: IterVar, lane: IterVa
     if count <= FEW_VECTORS:
         stage.unroll(vectors)
     else:
-        apart(stage, vectors, count, first, count - first - whole)
+        partition_borders(stage, vectors, count, first, count - first - whole)

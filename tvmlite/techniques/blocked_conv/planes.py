@@ -7,7 +7,7 @@ from tvmlite.te.templates.group import Group, compute_of, extent_of, product, wo
 from tvmlite.te.templates.share import is_even, iterations_of, share, threads_for
 from tvmlite.te.templates.tile import Shared, register_tile, tail_of
 from tvmlite.te.tensor.tensor import ComputeOp, IterVar
-from tvmlite.techniques.common.nest import ENOUGH_TURNS, in_registers, several_vectors
+from tvmlite.techniques.common.nest import ENOUGH_ITERATIONS, in_registers, several_vectors
 from tvmlite.techniques.elementwise.injective import elementwise_loops, finish
 
 PLAIN_VECTORS = 2
@@ -64,7 +64,7 @@ def pointwise(group: Group, anchor: ComputeOp) -> None:
     in_registers(stage, [inner, several], vector, [batch, outer, place])
     whole = stage.fuse(batch, outer)
     planes = product(map(extent_of, anchor.axis[:2]))
-    few = planes is not None and planes < ENOUGH_TURNS * tile.rows
+    few = planes is not None and planes < ENOUGH_ITERATIONS * tile.rows
     if threads > 1 and (few or not is_even(iterations_of(stage, whole), threads)):
         whole = place = stage.fuse(whole, place)
     share(stage, whole, threads, "a tile")

@@ -13,7 +13,7 @@ from tvmlite.te.templates.share import MEASURED_CORES, enough, is_even, iteratio
 from tvmlite.te.templates.tile import MOST_ROWS, MOST_TAIL, TAIL_RATIO, tail_of, waste
 from tvmlite.te.tensor.tensor import ComputeOp, IterVar, TensorRead
 from tvmlite.techniques.blocked_conv.thread_partition import image_by_rows
-from tvmlite.techniques.common.borders import apart, rows_at_border
+from tvmlite.techniques.common.borders import partition_borders, rows_at_border
 from tvmlite.techniques.common.nest import in_registers, unrollable
 from tvmlite.techniques.elementwise.injective import elementwise_loops, finish
 
@@ -83,9 +83,9 @@ def blocks(group: Group, anchor: ComputeOp) -> None:
         lead, rows = ([batch, part, block], rows) if by_image else (lead, [*rows[:-1], part, rows[-1]])
     in_registers(stage, inner, lane, [*lead, *rows, tiles])
     kept = 1 if chunk < count else 0
-    place = _shared_out(group, stage, lead, rows, tiles, threads, kept)
+    place = _order_and_parallelize(group, stage, lead, rows, tiles, threads, kept)
     if rows and rows[-1] in stage.leaf_iter_vars:
-        apart(stage, rows[-1], chunk, first, last)
+        partition_borders(stage, rows[-1], chunk, first, last)
     axes = anchor.reduce_axis
     default = _unrolled_by_default(group, axes, bool(pads))
     unrolled = group.knob("unrolled", unrollable(axes, UNROLLED_WINDOW)[::-1], default)
@@ -180,7 +180,7 @@ def _tile(group: Group, rows: Sequence[IterVar], along: IterVar, lane: IterVar) 
     return high, wide
 
 
-def _shared_out(
+def _order_and_parallelize(
     group: Group,
     stage: Stage,
     lead: list[IterVar],

@@ -23,7 +23,7 @@ from tvmlite.te.templates.share import enough, is_even, iterations_of, part_for,
 from tvmlite.te.templates.table import template
 from tvmlite.te.tensor.tensor import ComputeOp, IterVar, Tensor, TensorRead
 
-ENOUGH_OUTER_TURNS = 16
+ENOUGH_OUTER_ITERATIONS = 16
 """The least iterations of the loop over outer axes to divide among threads; with fewer, the contiguous axes
 are cut into chunks as well. The thread pool cuts a loop into at most four chunks per thread, so that a thread
 that is done early can take some of another's: this is four for each of four threads."""
@@ -77,17 +77,17 @@ def elementwise_loops(group: Group, tensor: Tensor) -> None:
     steps = read_in_steps(formula)
     if steps > 1:
         several = None
-        if not enough(outer_extent, ENOUGH_OUTER_TURNS, threads):
+        if not enough(outer_extent, ENOUGH_OUTER_ITERATIONS, threads):
             iterations = None if inner_extent is None else inner_extent // steps
             several = part_for(iterations, outer_extent, lanes * CHUNK_VECTORS // steps, threads)
         _in_steps(stage, axes[:cut], inner, steps, threads, several)
         return
     if threads > 1 and inner_extent is not None and inner_extent <= SHORT_VECTORS * lanes:
         rows = product(extent_of(a) for a in axes[: cut - 1])
-        if cut > 1 and enough(rows, ENOUGH_OUTER_TURNS, threads):
+        if cut > 1 and enough(rows, ENOUGH_OUTER_ITERATIONS, threads):
             cut, outer_extent = cut - 1, rows
     outer = stage.fuse(*axes[:cut]) if cut else None
-    few = outer is None or not enough(outer_extent, ENOUGH_OUTER_TURNS, threads)
+    few = outer is None or not enough(outer_extent, ENOUGH_OUTER_ITERATIONS, threads)
     vectors = None if inner_extent is None else -(-inner_extent // lanes)
     several = part_for(vectors, outer_extent, CHUNK_VECTORS, threads)
     chunk = split_for_threads(stage, inner, inner_extent, lanes, threads > 1 and few, several)

@@ -18,7 +18,7 @@ from tvmlite.te import expr as e
 from tvmlite.te.intrin.extern_calls import reinterpret
 from tvmlite.te.loop import ir as loop
 from tvmlite.techniques.common import arm, x86
-from tvmlite.techniques.common.quads import QUAD, Quads
+from tvmlite.techniques.common.quads import QUAD, QuadInstruction
 from tvmlite.techniques.group_weights.panels import VECTORS, Lanes, Panels
 
 TILE_ROWS = {16: 6}
@@ -38,7 +38,7 @@ PART = 256
 
 def multiplies_bytes(target: Target) -> bool:
     """Whether ``target`` has an instruction for four products of bytes in each lane of its vectors."""
-    return any(row.lanes == target.lanes("float32") and row.serves(target) for row in QUADS)
+    return any(row.lanes == target.lanes("float32") and row.is_supported_by(target) for row in QUADS)
 
 
 @dataclass(frozen=True)
@@ -134,7 +134,7 @@ class IntegerProduct(Panels):
     def _word(self, tile: _Tile, word: e.Expr) -> loop.Stmt:
         """Add the products of all codes of a word of each column."""
         sizes, lanes = self.sizes, tile.lanes
-        made = [self.asked_for(tile.panel, word, vector) for vector in range(VECTORS)]
+        made = [self.prefetch(tile.panel, word, vector) for vector in range(VECTORS)]
 
         def products(vector: int, four: int, j: e.Expr) -> loop.Stmt:
             words = loop.Load(self.weight, (tile.panel, word, lanes.at(vector, j)))
@@ -198,7 +198,7 @@ class _Tile:
 class _Dots(Lanes):
     """Lanes that multiply four codes by four of the data, with the instruction ``quads`` if they are wide."""
 
-    quads: Quads | None = None
+    quads: QuadInstruction | None = None
 
     @property
     def moved(self) -> bool:

@@ -122,7 +122,7 @@ class Product(Panels):
         data: loop.Buffer,
     ) -> loop.Stmt:
         """Add the products of the first ``terms`` codes of a word of each column."""
-        made = [self.asked_for(panel, word, vector) for vector in range(VECTORS)]
+        made = [self.prefetch(panel, word, vector) for vector in range(VECTORS)]
         for field, position in enumerate(code_positions(self.sizes.bits)):
             if position >= terms:
                 continue

@@ -107,7 +107,7 @@ class Panels:
         pragmas = ((loop.SWEEP, True),)
         return loop.For(number, loops.index(0), extent, body(number), loop.PARALLEL, pragmas)
 
-    def asked_for(self, panel: e.Expr, word: e.Expr, vector: int) -> loop.Stmt:
+    def prefetch(self, panel: e.Expr, word: e.Expr, vector: int) -> loop.Stmt:
         """Prefetch the vector of words ``STREAM`` bytes after this one, which may be in the next panel, or
         past the last one."""
         ahead = STREAM // (self.sizes.columns * WORD // 8)

@@ -39,7 +39,7 @@ def apply_winograd_dense(
     checked_bound(error_bound)
 
     def apply_winograd_dense(module: Module) -> Module:
-        if not adds_beside_multiplying(target):
+        if not has_separate_additions(target):
             return module
         return map_functions(
             module, lambda body: rewrite(body, lambda node: _rule(node, target, error_bound, decisions))
@@ -48,7 +48,7 @@ def apply_winograd_dense(
     return apply_winograd_dense
 
 
-def adds_beside_multiplying(target: Target) -> bool:
+def has_separate_additions(target: Target) -> bool:
     """Whether additions have their own ports, and can broadcast a scalar operand from memory, as those of
     AVX-512: separate loads would cost all that is saved."""
     return target.machine.separate_additions and target.has("avx512f")

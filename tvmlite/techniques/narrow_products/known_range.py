@@ -22,7 +22,7 @@ from tvmlite.relay.ir.nodes import Call, Constant, Expr, Module, canonical
 from tvmlite.relay.ir.op import is_view
 from tvmlite.relay.passes.patterns import selects
 from tvmlite.te.templates import anchors
-from tvmlite.techniques.common.dot import multiplies_quads
+from tvmlite.techniques.common.dot import quad_lanes
 from tvmlite.techniques.narrow_products.quantized import fixed
 
 LARGEST = 2.0**31 * (1 - 2.0**-16)
@@ -37,7 +37,7 @@ def known_range(target: Target) -> Callable[[Module], Module]:
 
     def known_range(module: Module) -> Module:
         main = module.main
-        body = rewrite(main.body, _rule) if multiplies_quads(target) else main.body
+        body = rewrite(main.body, _rule) if quad_lanes(target) else main.body
         return module if body is main.body else module.with_main(dataclasses.replace(main, body=body))
 
     return known_range

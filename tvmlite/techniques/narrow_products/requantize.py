@@ -22,7 +22,7 @@ from tvmlite.relay.ir.op import Fuse, fuse_class, is_anchor, is_homogeneous, is_
 from tvmlite.relay.ir.types import same_shape
 from tvmlite.relay.passes.graph_pass import readers_of, rebuild
 from tvmlite.relay.passes.patterns import Readers, is_float, rewrite_with_readers, scalar_of, selects
-from tvmlite.techniques.common.dot import multiplies_quads
+from tvmlite.techniques.common.dot import quad_lanes
 from tvmlite.techniques.narrow_products.quantized import (
     as_scaled_sums,
     known,
@@ -40,7 +40,7 @@ def requantize(target: Target) -> Callable[[Module], Module]:
     def requantize(module: Module) -> Module:
         main = module.main
         body = main.body
-        if multiplies_quads(target):
+        if quad_lanes(target):
             body = _without_codes(rewrite_with_readers(body, _rule))
         return module if body is main.body else module.with_main(dataclasses.replace(main, body=body))
 

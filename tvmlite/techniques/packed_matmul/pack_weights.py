@@ -30,7 +30,7 @@ from tvmlite.relay.ir.types import TensorType
 from tvmlite.relay.passes.decisions import Decisions
 from tvmlite.relay.passes.precision.to_mixed_precision import multiplies_halves
 from tvmlite.te.templates.group import number, product
-from tvmlite.techniques.common.dot import multiplies_bytes, multiplies_quads
+from tvmlite.techniques.common.dot import multiplies_bytes, quad_lanes
 from tvmlite.techniques.common.quads import QUAD
 from tvmlite.techniques.packed_matmul.matrix import FEW_ROWS, columns_at_once
 
@@ -103,13 +103,13 @@ def _packed_dense(
                 return made
     block = columns_at_once(target, str(weight.dtype), rows, columns, weight.shape[1])
     if narrow is not None and rows is not None and rows <= FEW_ROWS:
-        weight = _held_by(weight, narrow)
+        weight = _narrowed_if_exact(weight, narrow)
     attrs = {"units": columns, "out_dtype": node["out_dtype"], "weight_layout": f"NC{block}n"}
     packed = _in_blocks(weight, block, (0, 2, 1), node)
     return Call("nn.contrib_dense_pack", (data, packed), canonical(attrs), node.span)
 
 
-def _held_by(constant: Constant, dtype: str) -> Constant:
+def _narrowed_if_exact(constant: Constant, dtype: str) -> Constant:
     """``constant`` as ``dtype`` if that represents its elements exactly; else unchanged."""
     weight = constant.data
     with np.errstate(over="ignore"):
@@ -153,11 +153,11 @@ def _integer_dense(node: Call, data: Expr, weight: Constant, target: Target) -> 
     columns, k = weight.shape
     rows = product(map(number, _type(node).shape[:-1]))
     alike = multiplies_bytes(target, tensor_type_of(data).dtype, str(weight.dtype))
-    lanes = multiplies_quads(target) if alike else 0
+    lanes = quad_lanes(target) if alike else 0
     attrs = {"units": columns, "out_dtype": "int32"}
     if lanes and columns >= lanes:
         if k % QUAD:
-            data = _filled(data, -k % QUAD, node)
+            data = _zero_padded(data, -k % QUAD, node)
             weight = Constant(np.pad(weight.data, ((0, 0), (0, -k % QUAD))), weight.span)
         block = _quad_block(rows, columns, k, lanes, target)
         packed = _in_blocks(weight, block, (0, 2, 1, 3), node, together=QUAD)
@@ -176,7 +176,7 @@ def _quad_block(rows: int | None, columns: int, depth: int, lanes: int, target: 
     return columns_at_once(target, "int32", rows, columns, depth) // lanes * lanes
 
 
-def _filled(data: Expr, count: int, node: Call) -> Expr:
+def _zero_padded(data: Expr, count: int, node: Call) -> Expr:
     """``data`` with ``count`` zeros after each row."""
     width = ((0, 0),) * (tensor_type_of(data).ndim - 1) + ((0, count),)
     return make("nn.pad", data, span=node.span, pad_width=width, pad_value=0.0)

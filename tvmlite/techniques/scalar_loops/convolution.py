@@ -6,7 +6,7 @@ from tvmlite.te.templates import anchors
 from tvmlite.te.templates.group import Group, extent_of, number
 from tvmlite.te.templates.table import template
 from tvmlite.te.tensor.tensor import ComputeOp, IterVar, Tensor
-from tvmlite.techniques.common.outermost import divide_among_threads
+from tvmlite.techniques.common.outermost import parallelize_outermost
 from tvmlite.techniques.elementwise.injective import finish
 from tvmlite.techniques.scalar_loops.reduction import sum_in_register
 
@@ -42,7 +42,7 @@ def convolution(group: Group) -> bool:
         axes, pixel = _channels_innermost(group, anchor, host, axes)
         group.stage(data).compute_at(group.stage(host), pixel)
     sum_in_register(group, result, host, axes, one_loop=not depthwise)
-    divide_among_threads(group, host, anchor)
+    parallelize_outermost(group, host, anchor)
     finish(group, host)
     return True
 

@@ -8,7 +8,7 @@ from tvmlite.te.templates.share import enough, part_for, share, threads_for
 from tvmlite.te.tensor.tensor import ComputeOp, IterVar, Tensor
 from tvmlite.techniques.elementwise.injective import (
     CHUNK_VECTORS,
-    ENOUGH_OUTER_TURNS,
+    ENOUGH_OUTER_ITERATIONS,
     contiguous_from,
     read_across,
 )
@@ -61,7 +61,7 @@ def _in_vectors(
     extent, outside = product(extent_of(a) for a in axes[cut:]), product(extent_of(a) for a in axes[:cut])
     whole = stage.fuse(*axes[cut:])
     outer = list(axes[:cut])
-    few = outside is None or not enough(outside, ENOUGH_OUTER_TURNS, threads)
+    few = outside is None or not enough(outside, ENOUGH_OUTER_ITERATIONS, threads)
     chunk = part_for(None if extent is None else -(-extent // lanes), outside, chunk, threads)
     if few and (extent is None or extent > lanes * chunk):
         chunks, whole = stage.split(whole, factor=lanes * chunk)

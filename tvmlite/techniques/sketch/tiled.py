@@ -30,7 +30,7 @@ from tvmlite.techniques.sketch.nest import (
 )
 from tvmlite.techniques.sketch.tiles import Reduction, Tile
 
-LONGEST_TURN = 256
+LONGEST_ITERATION = 256
 """The most vector multiply-adds in one iteration of the reduction's loop, with steps unrolled: longer bodies
 are no faster and take long to compile."""
 
@@ -230,7 +230,7 @@ def _steps(nest: Nest, stage: Stage, op: ComputeOp, tile: Tile) -> tuple[list[It
     if len(moving) > 1 and fuses:
         moving, extents = [stage.fuse(*moving)], [product(extents)]
     iterations = extents[-1]
-    most = min(most, max(1, LONGEST_TURN // tile.sums))
+    most = min(most, max(1, LONGEST_ITERATION // tile.sums))
     unrolled = 1 if iterations is None else max(d for d in divisors(iterations) if d <= most)
     if unrolled == 1:
         return [*still, *moving], None

@@ -34,7 +34,7 @@ from tvmlite.techniques.blocked_conv.layout_rules import (
 from tvmlite.techniques.winograd import operator as winograd
 from tvmlite.techniques.winograd.matrices import FILTERINGS, WINDOW, Filtering, stated_error
 
-FILTERED = ("float32", "float64")
+WINOGRAD_DTYPES = ("float32", "float64")
 """The dtypes with kernels."""
 
 FLOPS_PER_BYTE = 8
@@ -86,23 +86,23 @@ def _rule(node: Expr, bound: float, pairs: bool, decisions: Decisions | None) ->
         return node
     assert isinstance(node, Call)
     default = min(ways.values(), key=lambda way: way.cost).name
-    return ways[decide(decisions, "winograd", lambda: [[node]], tuple(ways), default)].made
+    return ways[decide(decisions, "winograd", lambda: [[node]], tuple(ways), default)].expr
 
 
 @dataclass(frozen=True)
-class Way:
+class Alternative:
     """A way to compute a convolution: its name (``direct`` or the filtering's), the expression, and the
     estimated time in floating-point operations."""
 
     name: str
-    made: Expr
+    expr: Expr
     cost: float
 
 
-def alternatives(node: Expr, bound: float, pairs: bool = False) -> list[Way]:
+def alternatives(node: Expr, bound: float, pairs: bool = False) -> list[Alternative]:
     """The ways to compute the convolution ``node`` with errors up to ``bound``, the direct one first; none if
     ``node`` is not a convolution in blocks for which there are filterings."""
-    wide = _widened(node) if pairs else None
+    wide = _as_float32(node) if pairs else None
     match wide or node:
         case (
             Call(
@@ -118,15 +118,15 @@ def alternatives(node: Expr, bound: float, pairs: bool = False) -> list[Way]:
                 one for one in FILTERINGS.values() if stated_error(one, channels, type_.dtype) <= bound
             ]
             direct = _cost(convolution, type_, None) / (1 if wide is None else PAIR)
-            ways = [Way("direct", node, direct)]
+            ways = [Alternative("direct", node, direct)]
             for one in allowed:
                 made = _replaced(convolution, data, weight, one, block)
-                ways.append(Way(f"F({one.outputs}, 3)", made, _cost(convolution, type_, one)))
+                ways.append(Alternative(f"F({one.outputs}, 3)", made, _cost(convolution, type_, one)))
             return ways
     return []
 
 
-def _widened(node: Expr) -> Call | None:
+def _as_float32(node: Expr) -> Call | None:
     """A convolution of pairs of bfloat16 as one of float32; None if ``node`` is not such a convolution."""
     match node:
         case Call(
@@ -154,7 +154,7 @@ def _is_suitable(node: Call, weight: TensorType, block: int) -> bool:
     return (
         dense
         and len(kinds) == 1
-        and kinds <= set(FILTERED)
+        and kinds <= set(WINOGRAD_DTYPES)
         and windows.block_of(node, "data_layout", 2) in (0, block)
     )
 

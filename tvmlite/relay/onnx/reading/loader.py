@@ -140,7 +140,7 @@ def _parse(serialized: np.ndarray | None, what: str, hint: str | None = None) ->
             raise
         raise ModelError(f"{what}: not an ONNX model, or a truncated one ({error})", hint=hint) from error
     finally:
-        mapped.give_back(serialized)
+        mapped.release_pages(serialized)
     return proto
 
 
