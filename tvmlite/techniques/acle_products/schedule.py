@@ -10,7 +10,7 @@ from tvmlite.te.templates.table import template
 from tvmlite.te.tensor.tensor import ComputeOp, IterVar, Tensor
 from tvmlite.techniques.acle_products.intrinsics import dot_rows, dot_windows
 from tvmlite.techniques.common.outermost import parallelize_outermost
-from tvmlite.techniques.elementwise.injective import finish
+from tvmlite.techniques.elementwise.injective import schedule_other_outputs
 
 MOST_ROWS = 4
 """The most results at a time: with their sums in registers, shared operands are loaded once."""
@@ -63,7 +63,7 @@ def product(group: Group) -> bool:
     outer, _ = group.stage(host).split(group.axes(host)[-1], factor=count)
     _sums(group, anchor.output(0), host, outer, -1, dot_rows(count, (terms,)))
     parallelize_outermost(group, host, anchor)
-    finish(group, host)
+    schedule_other_outputs(group, host)
     return True
 
 
@@ -89,7 +89,7 @@ def _pixel_by_pixel(group: Group, anchor: ComputeOp, host: Tensor) -> bool:
     copied.reorder(window[0], *window[2:], window[1])  # test for the border once for all channels
     _sums(group, result, host, outer, 1, dot_rows(count, terms))  # type: ignore[arg-type]
     parallelize_outermost(group, host, anchor)
-    finish(group, host)
+    schedule_other_outputs(group, host)
     return True
 
 
@@ -107,7 +107,7 @@ def _depthwise(group: Group, anchor: ComputeOp, host: Tensor) -> bool:
     intrinsic = dot_windows(count, step, height, width)  # type: ignore[arg-type]
     _sums(group, anchor.output(0), host, axes[-2], -1, intrinsic)
     parallelize_outermost(group, host, anchor)
-    finish(group, host)
+    schedule_other_outputs(group, host)
     return True
 
 

@@ -15,12 +15,12 @@ from tvmlite.te.tensor.tensor import ComputeOp, IterVar
 from tvmlite.techniques.common import amx
 from tvmlite.techniques.common.dot import is_paired
 from tvmlite.techniques.common.nest import ENOUGH_COLUMN_TILES, STEPS, Panel, order_and_parallelize
-from tvmlite.techniques.elementwise.injective import elementwise_loops, finish
+from tvmlite.techniques.elementwise.injective import elementwise_loops, schedule_other_outputs
 
 LATENCY = 30
 """Cycles from a product to the next on the same sums, in addition to one per row."""
 
-LINE = 0.25
+ROW_LOAD_CYCLES = 0.25
 """Extra cycles for each row that is loaded: it often comes from the second cache."""
 
 LEAST_ROWS = 6
@@ -37,7 +37,7 @@ class Tile:
     rows: int
 
     @property
-    def each(self) -> tuple[int, ...]:
+    def register_rows(self) -> tuple[int, ...]:
         """The rows of each register: ``rows`` for each image, or ``rows`` divided as evenly as possible."""
         if self.images > 1:
             return (self.rows,) * self.images
@@ -48,8 +48,8 @@ class Tile:
     @property
     def fits(self) -> bool:
         """Whether there are enough registers, and none has fewer than ``LEAST_ROWS`` rows."""
-        within = min(self.each) >= LEAST_ROWS and max(self.each) <= amx.MOST_ROWS
-        return within and amx.registers(self.each, self.columns) <= amx.REGISTERS
+        within = min(self.register_rows) >= LEAST_ROWS and max(self.register_rows) <= amx.MOST_ROWS
+        return within and amx.registers(self.register_rows, self.columns) <= amx.REGISTERS
 
     @property
     def cycles(self) -> float:
@@ -58,7 +58,7 @@ class Tile:
         rows = self.rows * self.images
         lines = rows + self.columns * amx.STEPS
         work = rows * self.columns
-        return (max(work, LATENCY + max(self.each)) + LINE * lines) / work
+        return (max(work, LATENCY + max(self.register_rows)) + ROW_LOAD_CYCLES * lines) / work
 
 
 def fits(group: Group, anchor: ComputeOp) -> bool:
@@ -90,7 +90,7 @@ def tiles_of(rows: int, columns: Iterable[int], images: int = 1) -> list[Tile]:
     )
 
 
-def _chosen(
+def _choose_tile(
     group: Group, choices: Sequence[Tile], rows: int, iterations: Sequence[int], threads: int
 ) -> Tile:
     """The knob ``tile``: (multiples of 16 columns, images, rows). The default is the first of ``choices``
@@ -107,9 +107,9 @@ def _steps(group: Group, computed: Stage, iteration: IterVar, count: int) -> tup
     several = group.knob("steps", [n for n in STEPS if count % n == 0], 1)
     if several == 1:
         return iteration, []
-    iteration, again = computed.split(iteration, factor=several)
-    computed.unroll(again)
-    return iteration, [again]
+    iteration, inner_step = computed.split(iteration, factor=several)
+    computed.unroll(inner_step)
+    return iteration, [inner_step]
 
 
 @template("amx", anchors.DENSE, anchors.BATCH_MATMUL)
@@ -134,7 +134,7 @@ def tiled_product(group: Group) -> bool:
     group.inline_all_but({host.op})
     threads = threads_for(group.target, work_of(anchor))
     iterations = [blocks // one.columns * (rows // one.rows) for one in choices]
-    tile = _chosen(group, choices, rows, iterations, threads)
+    tile = _choose_tile(group, choices, rows, iterations, threads)
     *lead, column = group.axes(host)
     column_blocks, lanes = stage.split(column, factor=amx.LANES)
     column_tiles, inner_blocks = stage.split(column_blocks, factor=tile.columns)
@@ -152,8 +152,10 @@ def tiled_product(group: Group) -> bool:
     iteration, step = computed.split(k, factor=amx.STEPS)
     iteration, inside = _steps(group, computed, iteration, (extent_of(k) or 0) // amx.STEPS)
     computed.reorder(iteration, *inside, row, outer, lane, step, pair)
-    computed.tensorize(row, amx.tile_product(tile.each, tile.columns, amx.ROWS, anchor.inputs[0].dtype))
-    finish(group, host)
+    computed.tensorize(
+        row, amx.tile_product(tile.register_rows, tile.columns, amx.ROWS, anchor.inputs[0].dtype)
+    )
+    schedule_other_outputs(group, host)
     return True
 
 
@@ -198,7 +200,7 @@ def tiled_convolution(group: Group) -> bool:
         elementwise_loops(group, pad.output(0))
     threads, images = threads_for(group.target, work_of(anchor)), extent_of(batch) or 1
     iterations = [images * (blocks // o.columns) * (height // o.images) * (along // o.rows) for o in choices]
-    tile = _chosen(group, choices, along, iterations, threads)
+    tile = _choose_tile(group, choices, along, iterations, threads)
     image, channel, *pixels, vector = group.axes(host)
     rest = [] if len(spatial) < len(pixels) else pixels[:-1]
     tiles: list[IterVar] = []
@@ -235,8 +237,8 @@ def tiled_convolution(group: Group) -> bool:
     iteration, inside = _steps(group, computed, iteration, (extent_of(k) or 0) // amx.STEPS)
     computed.reorder(batch, iteration, *taps, *inside, block, *spatial, lane, step, pair)
     form = amx.IMAGES if tile.images > 1 else amx.PIXELS
-    computed.tensorize(block, amx.tile_product(tile.each, tile.columns, form, source.dtype))
-    finish(group, host)
+    computed.tensorize(block, amx.tile_product(tile.register_rows, tile.columns, form, source.dtype))
+    schedule_other_outputs(group, host)
     return True
 
 

@@ -12,7 +12,7 @@ from tvmlite.te.templates.share import part_for, share, threads_for
 from tvmlite.te.tensor.tensor import ComputeOp, IterVar, Reduce, Tensor
 from tvmlite.techniques.common.dot import is_paired
 from tvmlite.techniques.common.nest import ENOUGH_COLUMN_TILES, in_registers
-from tvmlite.techniques.elementwise.injective import finish
+from tvmlite.techniques.elementwise.injective import schedule_other_outputs
 
 LEAST_PASSES = 6
 """With fewer blocks, keeping sums in registers is better: two are slower, four as fast, 32 faster."""
@@ -78,7 +78,7 @@ def channel_blocked(
     sums.compute_at(stage, place)
     unrolled = group.knob("window", ("unrolled", "counted")) == "unrolled"
     _accumulate(partial, sums, _by_tiles(sums, high, wide), unrolled)
-    finish(group, host)
+    schedule_other_outputs(group, host)
 
 
 def _blocks(anchor: ComputeOp) -> int:

@@ -42,7 +42,7 @@ from tvmlite.techniques.common.nest import (
     whole_steps,
 )
 from tvmlite.techniques.common.prefetch import near_distance, prefetch_next_panel
-from tvmlite.techniques.elementwise.injective import finish
+from tvmlite.techniques.elementwise.injective import schedule_other_outputs
 
 MOST_ROW_TAIL = 0.15
 """The largest part of the work of tiles of several rows that may be below the last row."""
@@ -134,7 +134,7 @@ def packed(group: Group, anchor: ComputeOp) -> None:
     by_vectors = vectors_first(RegisterTile(high * wide, blocks), block, group.target, anchor.output(0).dtype)
     sums = anchor if in_blocks else _copied(group, anchor, stage, place)
     accumulate(group, sums, stage, place, ahead, by_vectors)
-    finish(group, host)
+    schedule_other_outputs(group, host)
 
 
 def _copied(group: Group, anchor: ComputeOp, host: Stage, place: IterVar) -> ComputeOp:

@@ -8,7 +8,7 @@ from tvmlite.te.templates.share import is_even, iterations_of, share, threads_fo
 from tvmlite.te.templates.tile import Shared, register_tile, tail_of
 from tvmlite.te.tensor.tensor import ComputeOp, IterVar
 from tvmlite.techniques.common.nest import ENOUGH_ITERATIONS, in_registers, several_vectors
-from tvmlite.techniques.elementwise.injective import elementwise_loops, finish
+from tvmlite.techniques.elementwise.injective import elementwise_loops, schedule_other_outputs
 
 PLAIN_VECTORS = 2
 """The number of vectors of neighbouring outputs that each scalar of an unpacked weight is multiplied by."""
@@ -41,7 +41,7 @@ def plain(group: Group, anchor: ComputeOp) -> None:
         spread = stage.fuse(batch, outer, *rest[:-1])
     share(stage, spread, threads, "a row of pixels")
     _accumulate_plain(group.stage(sums), stage, place, lanes if place is not spread else None)
-    finish(group, host)
+    schedule_other_outputs(group, host)
 
 
 def pointwise(group: Group, anchor: ComputeOp) -> None:
@@ -69,7 +69,7 @@ def pointwise(group: Group, anchor: ComputeOp) -> None:
         whole = place = stage.fuse(whole, place)
     share(stage, whole, threads, "a tile")
     _accumulate_plain(group.stage(anchor), stage, place, lanes)
-    finish(group, host)
+    schedule_other_outputs(group, host)
 
 
 def _channels_of_a_group(anchor: ComputeOp) -> int | None:

@@ -23,9 +23,9 @@ from tvmlite.te.templates.share import share, threads_for
 from tvmlite.te.templates.table import template
 from tvmlite.techniques.common import amx
 from tvmlite.techniques.common.nest import in_registers, several_vectors
-from tvmlite.techniques.elementwise.injective import STRIP
+from tvmlite.techniques.elementwise.injective import ROW_WINDOW
 
-PLACES = STRIP
+PLACES = ROW_WINDOW
 """The positions of a row of a window in a row window, for each channel."""
 
 CHANNELS = amx.KINDS["bfloat16"].depth // PLACES
@@ -97,6 +97,6 @@ def arrange_row_windows(group: Group) -> None:
     group.inline_all_but(())
     for tensor in group.outputs:
         stage, axes = group.stage(tensor), group.axes(tensor)
-        in_registers(stage, *several_vectors(stage, axes[-1], STRIP))
+        in_registers(stage, *several_vectors(stage, axes[-1], ROW_WINDOW))
         rows = stage.fuse(*axes[:-2])
         share(stage, rows, threads_for(group.target, work_of(group.formula(tensor))), "a row")

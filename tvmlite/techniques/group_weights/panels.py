@@ -71,11 +71,11 @@ class Lanes:
         """The indices of a vector of sums."""
         return loops.index(row), self.at(0, j)
 
-    def lift(self, value: e.Expr) -> e.Expr:
+    def broadcast(self, value: e.Expr) -> e.Expr:
         """``value``, broadcast to all lanes if ``wide``."""
         return e.broadcast(value, self.sizes.lanes) if self.wide else value
 
-    def added(self, sums: loop.Buffer, row: int, j: e.Expr, value: e.Expr) -> loop.Stmt:
+    def accumulate(self, sums: loop.Buffer, row: int, j: e.Expr, value: e.Expr) -> loop.Stmt:
         """Add ``value`` to a vector of sums; if it is a product, a multiply-add may round once."""
         place = self.place(row, j)
         return loop.Store(sums, place, e.ContractedAdd(loop.Load(sums, place), value))
@@ -83,7 +83,7 @@ class Lanes:
     def clear(self, sums: loop.Buffer) -> loop.Stmt:
         """Set all of ``sums`` to zero."""
         rows = int(sums.shape[0].value)  # type: ignore[attr-defined]
-        zero = self.lift(e.const(0.0, "float32"))
+        zero = self.broadcast(e.const(0.0, "float32"))
         return loop.sequence(
             *(self.each(lambda j, r=r: loop.Store(sums, self.place(r, j), zero)) for r in range(rows))
         )
@@ -114,7 +114,7 @@ class Panels:
         place = (panel, word + ahead, loops.index(vector * self.sizes.lanes))
         return loop.Evaluate(e.Call("prefetch", (loop.Load(self.weight, place),), "int32"))
 
-    def stored(self, panel: e.Expr, row: e.Expr, totals: loop.Buffer, first: int) -> loop.Stmt:
+    def store(self, panel: e.Expr, row: e.Expr, totals: loop.Buffer, first: int) -> loop.Stmt:
         """Store a row's totals, from ``totals[first * VECTORS]`` on, as results."""
         return self.over_columns(
             panel, lambda v, j, column: self.write(row, column, loops.load(totals, first * VECTORS + v, j))

@@ -11,7 +11,7 @@ from tvmlite.te.templates.tile import tail_of
 from tvmlite.te.tensor.tensor import ComputeOp, Operation
 from tvmlite.techniques.common.nest import ENOUGH_COLUMN_TILES, Panel, in_registers, order_and_parallelize
 from tvmlite.techniques.common.prefetch import prefetch_next_panel
-from tvmlite.techniques.elementwise.injective import elementwise_loops, finish
+from tvmlite.techniques.elementwise.injective import elementwise_loops, schedule_other_outputs
 from tvmlite.techniques.inner_product.operator import INNER_PRODUCT
 from tvmlite.techniques.reduction.reduction import place_rows, reduce_row
 from tvmlite.techniques.winograd.schedule import CONFLICTING_STRIDE
@@ -66,7 +66,7 @@ def dense_winograd(group: Group) -> None:
     if ahead == "panel":
         taken = several * (extent_of(step) or 1)
         prefetch_next_panel(computed, stage, place, iteration, count // several, several=taken)
-    finish(group, host)
+    schedule_other_outputs(group, host)
 
 
 def _prepare(group: Group, host: Operation) -> None:

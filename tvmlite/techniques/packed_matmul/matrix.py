@@ -32,7 +32,7 @@ from tvmlite.techniques.common.nest import (
     whole_steps,
 )
 from tvmlite.techniques.common.prefetch import prefetch_next_panel
-from tvmlite.techniques.elementwise.injective import elementwise_loops, finish
+from tvmlite.techniques.elementwise.injective import elementwise_loops, schedule_other_outputs
 from tvmlite.techniques.packed_matmul.depth import default_depth, depths, split_reduction
 
 FEW_ROWS = 4
@@ -119,7 +119,7 @@ def matrix_product(group: Group) -> None:
         split_reduction(group, anchor, stage, tile, depth, at_once, ahead)
     else:
         _whole_reduction(group, anchor, stage, place, tile, packs, at_once, ahead)
-    finish(group, host)
+    schedule_other_outputs(group, host)
 
 
 def _depth(group: Group, anchor: ComputeOp, parallel: bool) -> int:

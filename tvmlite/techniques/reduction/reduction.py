@@ -20,15 +20,15 @@ from tvmlite.te.templates.share import part_for, share, threads_for
 from tvmlite.te.templates.table import template
 from tvmlite.te.tensor.tensor import ComputeOp, IterVar, Tensor, TensorRead
 from tvmlite.techniques.common.nest import in_registers, several_vectors
-from tvmlite.techniques.elementwise.injective import elementwise_loops, walk_together
+from tvmlite.techniques.elementwise.injective import are_contiguous, elementwise_loops
 
 PARTIAL_VECTORS = 4
 """Vectors of partial results of a long contiguous reduction, whose additions do not wait for each other."""
 
-INTERLEAVED = 16
+PARTIAL_RESULTS = 16
 """The number of partial results of a reduction for one vector of neighbouring results."""
 
-COMBINED = 4
+COMBINED_AT_ONCE = 4
 """The number of partial results that are combined sequentially."""
 
 
@@ -117,7 +117,11 @@ def partial_vectors(group: Group, formula: ComputeOp) -> int:
 
 
 def reduce_row(
-    group: Group, op: ComputeOp, formula: ComputeOp, vectors: int = PARTIAL_VECTORS, combined: int = COMBINED
+    group: Group,
+    op: ComputeOp,
+    formula: ComputeOp,
+    vectors: int = PARTIAL_VECTORS,
+    combined: int = COMBINED_AT_ONCE,
 ) -> list[Tensor]:
     """Reduce along contiguous rows in ``vectors`` of partial results, ``combined`` of which combine at a
     time.
@@ -168,7 +172,7 @@ def _contiguous_row(formula: ComputeOp) -> tuple[list[IterVar], int | None]:
     """The last reduce axes that can be fused into one loop, and the extent of that."""
     axes = list(formula.reduce_axis)
     first = len(axes) - 1
-    while first > 0 and walk_together(formula, axes[first - 1], axes[first]):
+    while first > 0 and are_contiguous(formula, axes[first - 1], axes[first]):
         first -= 1
     return axes[first:], product(extent_of(a) for a in axes[first:])
 
@@ -207,13 +211,13 @@ def _interleaved(group: Group, op: ComputeOp, lanes: int) -> list[Tensor]:
     if width is None or width > lanes or lanes < 2:
         return []
     row, extent = _contiguous_row(op)
-    if extent is not None and extent < 2 * INTERLEAVED:
+    if extent is not None and extent < 2 * PARTIAL_RESULTS:
         return []
-    _, iteration = stage.split(stage.fuse(*row), factor=INTERLEAVED)
+    _, iteration = stage.split(stage.fuse(*row), factor=PARTIAL_RESULTS)
     first, axes = _partial(group, op, iteration, inside=1)
     in_registers(group.stage(first), axes[:1], axes[1])
     stage = group.stage(op)
-    _, iteration = stage.split(compute_of(stage).reduce_axis[-1], factor=COMBINED)
+    _, iteration = stage.split(compute_of(stage).reduce_axis[-1], factor=COMBINED_AT_ONCE)
     second, axes = _partial(group, op, iteration, inside=1)
     in_registers(group.stage(second), axes[:1], axes[1])
     for leaf in reduction_loops(group.stage(op)):

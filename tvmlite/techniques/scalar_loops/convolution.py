@@ -7,7 +7,7 @@ from tvmlite.te.templates.group import Group, extent_of, number
 from tvmlite.te.templates.table import template
 from tvmlite.te.tensor.tensor import ComputeOp, IterVar, Tensor
 from tvmlite.techniques.common.outermost import parallelize_outermost
-from tvmlite.techniques.elementwise.injective import finish
+from tvmlite.techniques.elementwise.injective import schedule_other_outputs
 from tvmlite.techniques.scalar_loops.reduction import sum_in_register
 
 _PLAIN = ("conv2d", "conv2d_pointwise", "depthwise_conv2d")
@@ -43,7 +43,7 @@ def convolution(group: Group) -> bool:
         group.stage(data).compute_at(group.stage(host), pixel)
     sum_in_register(group, result, host, axes, one_loop=not depthwise)
     parallelize_outermost(group, host, anchor)
-    finish(group, host)
+    schedule_other_outputs(group, host)
     return True
 
 

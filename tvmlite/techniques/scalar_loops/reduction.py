@@ -7,7 +7,7 @@ from tvmlite.te.templates.group import Group, reduction_loops
 from tvmlite.te.templates.table import template
 from tvmlite.te.tensor.tensor import ComputeOp, IterVar, Tensor
 from tvmlite.techniques.common.outermost import parallelize_outermost
-from tvmlite.techniques.elementwise.injective import finish
+from tvmlite.techniques.elementwise.injective import schedule_other_outputs
 
 
 @template("scalar_loops", anchors.DENSE, anchors.BATCH_MATMUL, anchors.POOL)
@@ -25,7 +25,7 @@ def scalar_reduction(group: Group) -> bool:
     group.inline_all_but({host.op})
     sum_in_register(group, result, host, group.axes(host))
     parallelize_outermost(group, host, sums[0])
-    finish(group, host)
+    schedule_other_outputs(group, host)
     return True
 
 

@@ -10,7 +10,7 @@ from tvmlite.techniques.elementwise.injective import (
     CHUNK_VECTORS,
     ENOUGH_OUTER_ITERATIONS,
     contiguous_from,
-    read_across,
+    transposed_axis,
 )
 from tvmlite.techniques.sketch.plan import Plan
 
@@ -28,7 +28,7 @@ def elementwise(plan: Plan, tensor: Tensor) -> None:
         return
     lanes = lanes_of(formula, group.target)
     threads = threads_for(group.target, work_of(formula))
-    across = read_across(formula, lanes)
+    across = transposed_axis(formula, lanes)
     if across is not None:
         outer = _in_blocks(stage, axes, across, lanes, block)
     else:

@@ -15,7 +15,7 @@ from tvmlite.techniques.reduction.reduction import (
     reduce_columns,
     reduce_row,
 )
-from tvmlite.techniques.rows.rows import PASS_COST, rows_together
+from tvmlite.techniques.rows.rows import PASS_COST, rows_as_lanes
 from tvmlite.techniques.sketch.plan import Plan
 
 
@@ -60,7 +60,7 @@ def passes(plan: Plan, ops: Sequence[ComputeOp], host: Tensor, kept: Sequence[It
     stage.reorder(*kept, *row)
     vectors, several = (group.knob(f"{name}.{what}", [1, 2, 4, 8]) for what in ("vectors", "rows"))
     if side_by_side:
-        place = rows_together(stage, kept, row, lanes)
+        place = rows_as_lanes(stage, kept, row, lanes)
     else:
         place = stage.fuse(*kept)
         if several > 1:

@@ -20,7 +20,7 @@ from tvmlite.te.templates.tile import (
 )
 from tvmlite.te.tensor.tensor import ComputeOp, IterVar
 from tvmlite.techniques.common.nest import in_registers
-from tvmlite.techniques.elementwise.injective import finish
+from tvmlite.techniques.elementwise.injective import schedule_other_outputs
 from tvmlite.techniques.winograd.operator import WINOGRAD
 
 ENOUGH_TILE_CHUNKS = 4
@@ -87,7 +87,7 @@ def winograd(group: Group) -> None:
     _transform_axis(group.stage(parts.half_inverse), stage, inner)
     _multiply(group, parts.products, group.stage(sums), stage, channels, tile)
     _transform_tiles(group, parts, stage, place)
-    finish(group, host)
+    schedule_other_outputs(group, host)
 
 
 def _tile(group: Group, products: ComputeOp) -> RegisterTile:
