@@ -18,10 +18,10 @@ from tvmlite.techniques.sketch.access import (
     UNIT,
     Digit,
     Fused,
+    access_pattern,
     correspondence,
+    have_one_stride,
     reads_of,
-    together,
-    walk,
 )
 
 
@@ -43,7 +43,7 @@ def test_how_a_read_goes_along_each_axis(place: Callable[..., Any], expected: tu
     y: Any = te.compute((32, 12), lambda i, j: x[place(i, j)], name="y")
     (read,) = reads_of(y.op)
 
-    assert tuple(walk(read, axis, 16) for axis in y.op.axis) == expected
+    assert tuple(access_pattern(read, axis, 16) for axis in y.op.axis) == expected
 
 
 def test_axes_that_every_read_walks_evenly_can_be_one() -> None:
@@ -52,9 +52,9 @@ def test_axes_that_every_read_walks_evenly_can_be_one() -> None:
     z: Any = te.compute((3, 6, 6), lambda c, i, j: x[c, i + 1, j], name="z")
 
     channel, row, column = y.op.axis
-    assert together(y.op, row, column)
-    assert not together(y.op, channel, row)
-    assert not together(z.op, *z.op.axis[1:])
+    assert have_one_stride(y.op, row, column)
+    assert not have_one_stride(y.op, channel, row)
+    assert not have_one_stride(z.op, *z.op.axis[1:])
 
 
 @pytest.mark.parametrize(

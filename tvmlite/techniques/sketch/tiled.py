@@ -54,17 +54,17 @@ def tiled(nest: Nest, reads: Sequence[TensorRead], reduction: Reduction, tiles: 
             group.stage(operand).compute_inline()
     chunks = group.knob(nest.knob("chunks"), [16, 4, 64] if threads > 1 else [1])
     inner, made = _accumulators(nest, reduction, tile)
-    turned = None
+    transposed = None
     if reduction.stored not in (None, tile.vector):
-        turned, inner = inner, group.stage(group.schedule.cache_write(inner.op.output(0), "local"))
+        transposed, inner = inner, group.stage(group.schedule.cache_write(inner.op.output(0), "local"))
     host = group.stage(nest.host)
     outer = _outer_loops(host, made, reduction, tile, order, blocks)
     outer = _in_parallel(host, outer, chunks, threads)
     _store(host, made, reduction, tile)
     place = outer[-1][0] if outer else host.fuse()
-    if turned is not None:
-        turned.compute_at(host, place)
-        _in_vectors(turned, compute_of(turned).axis, tile)
+    if transposed is not None:
+        transposed.compute_at(host, place)
+        _in_vectors(transposed, compute_of(transposed).axis, tile)
     inner.compute_at(host, place)
     _accumulate(nest, inner, tile)
     for read in reads:
@@ -90,9 +90,9 @@ def _iterations(reduction: Reduction, tile: Tile) -> int | None:
 def _inside(reduction: Reduction, tile: Tile) -> list[int]:
     """The axes other than the vector's, in loop order within a step: those that vectors depend on innermost,
     so that a loaded scalar is multiplied by all vectors at once and then no longer needed."""
-    vectors = [o for o in reduction.operands if o.walks[tile.vector] != ABSENT]
+    vectors = [o for o in reduction.operands if o.patterns[tile.vector] != ABSENT]
     others = [n for n in range(len(reduction.extents)) if n != tile.vector]
-    return sorted(others, key=lambda n: any(o.walks[n] != ABSENT for o in vectors))
+    return sorted(others, key=lambda n: any(o.patterns[n] != ABSENT for o in vectors))
 
 
 def _accumulators(nest: Nest, reduction: Reduction, tile: Tile) -> tuple[Stage, list[IterVar | None]]:
@@ -215,17 +215,17 @@ def _steps(nest: Nest, stage: Stage, op: ComputeOp, tile: Tile) -> tuple[list[It
     """The loops of the reduction, and the loop over the unrolled steps of an iteration, if there is one."""
     config, fuses = nest.group.config, False
     moving = [axis for axis in op.reduce_axis if extent_of(axis) != 1]
-    still = [axis for axis in op.reduce_axis if extent_of(axis) == 1]
+    unit_axes = [axis for axis in op.reduce_axis if extent_of(axis) == 1]
     if len(moving) > 1:
         fixed = max(0, len(moving) - 3)
         orders = [[*range(fixed), *one] for one in itertools.permutations(range(fixed, len(moving)))]
         config.define_reorder(nest.knob("reduce"), moving, policy="candidate", candidate=orders)
         fuses = nest.group.knob(nest.knob("fuse"), [True, False])
         moving = [moving[place] for place in config[nest.knob("reduce")].permutation]
-    stage.reorder(*still, *moving)
+    stage.reorder(*unit_axes, *moving)
     most = nest.group.knob(nest.knob("steps"), [1, 2, 4, 8])
     if not moving:
-        return still, None
+        return unit_axes, None
     extents = [extent_of(axis) for axis in moving]
     if len(moving) > 1 and fuses:
         moving, extents = [stage.fuse(*moving)], [product(extents)]
@@ -233,8 +233,8 @@ def _steps(nest: Nest, stage: Stage, op: ComputeOp, tile: Tile) -> tuple[list[It
     most = min(most, max(1, LONGEST_ITERATION // tile.sums))
     unrolled = 1 if iterations is None else max(d for d in divisors(iterations) if d <= most)
     if unrolled == 1:
-        return [*still, *moving], None
+        return [*unit_axes, *moving], None
     if unrolled == iterations and len(moving) > 1:
-        return [*still, *moving[:-1]], moving[-1]
+        return [*unit_axes, *moving[:-1]], moving[-1]
     outer, inner = stage.split(moving[-1], factor=unrolled)
-    return [*still, *moving[:-1], outer], inner
+    return [*unit_axes, *moving[:-1], outer], inner
