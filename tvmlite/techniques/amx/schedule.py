@@ -67,7 +67,7 @@ def fits(group: Group, anchor: ComputeOp) -> bool:
     kind = amx.KINDS.get(anchor.inputs[0].dtype)
     if kind is None or not group.target.has(kind.needs) or not is_paired(anchor):
         return False
-    if anchor.output(0).dtype != kind.sums or extent_of(anchor.reduce_axis[-1]) != kind.together:
+    if anchor.output(0).dtype != kind.sums or extent_of(anchor.reduce_axis[-1]) != kind.interleaved:
         return False
     channels = extent_of(anchor.reduce_axis[0])
     if channels is None or channels % amx.STEPS or extent_of(anchor.axis[-1]) != amx.LANES:

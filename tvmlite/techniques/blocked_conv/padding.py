@@ -13,7 +13,7 @@ FEW_VECTORS = 8
 """Rows of at most this many vectors are unrolled."""
 
 
-def padded(group: Group, pad: ComputeOp, spatial: int, by_rows: bool) -> None:
+def schedule_padding(group: Group, pad: ComputeOp, spatial: int, by_rows: bool) -> None:
     """Schedule the padded data ``pad`` of a convolution over ``spatial`` axes. Planes of blocks are divided
     among threads, or rows (of all blocks) if ``by_rows`` or planes are too few. Data whose channels are not
     in blocks, or that has more axes (``small_images.phases``), gets element-wise loops."""
@@ -31,11 +31,11 @@ def padded(group: Group, pad: ComputeOp, spatial: int, by_rows: bool) -> None:
             return
         stage.reorder(images, row, block, *rest)
         block = row
-    _copied(group, stage, pad, *rest[-2:])
+    _copy_row(group, stage, pad, *rest[-2:])
     share(stage, stage.fuse(images, block), threads, "a row or a plane")
 
 
-def _copied(group: Group, stage: Stage, pad: ComputeOp, x: IterVar, lane: IterVar) -> None:
+def _copy_row(group: Group, stage: Stage, pad: ComputeOp, x: IterVar, lane: IterVar) -> None:
     """Copy the pixels ``x`` of a row, of ``lane`` channels each; if there are mask registers, as many at once
     as fill a vector. A short row is unrolled; in a longer one, vectors that contain padding have separate
     loops, so that the others need no masks."""

@@ -31,16 +31,16 @@ def plain(group: Group, anchor: ComputeOp) -> None:
     outer, inner = stage.split(channel, factor=_channels_at_once(anchor, outside, threads))
     if width is not None and width <= lanes:
         stage.reorder(batch, outer, *rest[:-1], inner, rest[-1])
-        place = spread = stage.fuse(batch, outer, *rest[:-1])
+        place = parallel = stage.fuse(batch, outer, *rest[:-1])
         in_registers(stage, [inner], rest[-1])
     else:
         several = PLAIN_VECTORS if width is None or width >= PLAIN_VECTORS * lanes else 1
         place, along = stage.split(rest[-1], factor=several * lanes, tail=tail_of(width))
         vectors, vector = stage.split(along, factor=lanes)
         in_registers(stage, [inner, vectors], vector, [batch, outer, *rest[:-1], place])
-        spread = stage.fuse(batch, outer, *rest[:-1])
-    share(stage, spread, threads, "a row of pixels")
-    _accumulate_plain(group.stage(sums), stage, place, lanes if place is not spread else None)
+        parallel = stage.fuse(batch, outer, *rest[:-1])
+    share(stage, parallel, threads, "a row of pixels")
+    _accumulate_plain(group.stage(sums), stage, place, lanes if place is not parallel else None)
     schedule_other_outputs(group, host)
 
 

@@ -9,7 +9,7 @@ from tvmlite.te.tensor.tensor import ComputeOp
 from tvmlite.techniques.common.dot import is_paired
 
 
-def by_rows(group: Group, anchor: ComputeOp) -> bool:
+def divides_rows(group: Group, anchor: ComputeOp) -> bool:
     """Whether rows of the image are divided among threads by default, each with all weights.
 
     A thread that computes some of the channels reads the whole image, which other threads wrote in part:
@@ -36,11 +36,11 @@ def by_rows(group: Group, anchor: ComputeOp) -> bool:
     return weight <= source and large and places is not None and places > 1
 
 
-def image_by_rows(group: Group, anchor: ComputeOp) -> bool:
-    """``by_rows`` for an ``anchor`` that computes each block of channels from that block alone. It follows
-    the 1x1 convolutions that write its input or read its result: these divide rows if their weights are
-    smaller than the image, that is if there are fewer channels than pixels, and blocks if their operands are
-    paired."""
+def divides_image_rows(group: Group, anchor: ComputeOp) -> bool:
+    """``divides_rows`` for an ``anchor`` that computes each block of channels from that block alone. It
+    follows the 1x1 convolutions that write its input or read its result: these divide rows if their weights
+    are smaller than the image, that is if there are fewer channels than pixels, and blocks if their operands
+    are paired."""
     _, block, *places, lane = anchor.axis
     pixels, channels = product(map(extent_of, places)), product(map(extent_of, (block, lane)))
     if pixels is None or channels is None or threads_for(group.target, work_of(anchor)) == 1:

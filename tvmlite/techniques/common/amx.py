@@ -33,19 +33,19 @@ STEPS = 16
 @dataclass(frozen=True)
 class Kind:
     """A kind of tile product: the dtypes of its operands and sums, how many elements of an operand are stored
-    ``together``, the ``instruction``, and the instruction set that it ``needs``, by LLVM's name."""
+    ``interleaved``, the ``instruction``, and the instruction set that it ``needs``, by LLVM's name."""
 
     needs: str
     data: str
     kernel: str
     sums: str
-    together: int
+    interleaved: int
     instruction: str
 
     @property
     def depth(self) -> int:
         """The number of products added to a sum at once: the elements in a row of data."""
-        return STEPS * self.together
+        return STEPS * self.interleaved
 
 
 KINDS = {
@@ -94,15 +94,15 @@ def tile_product(
     The processor and its system must let the process use tiles: see ``machine.amx``.
     """
     kind = _check(rows, blocks, form, data_dtype)
-    together = kind.together
+    interleaved = kind.interleaved
     high = (len(rows), rows[0]) if form == IMAGES else (sum(rows),)
     data = placeholder((*high, kind.depth), kind.data, "data")
-    kernel = placeholder((blocks, STEPS, LANES, together), kind.kernel, "kernel")
-    k, pair = reduce_axis((0, STEPS), name="k"), reduce_axis((0, together), name="pair")
+    kernel = placeholder((blocks, STEPS, LANES, interleaved), kind.kernel, "kernel")
+    k, pair = reduce_axis((0, STEPS), name="k"), reduce_axis((0, interleaved), name="pair")
 
     def element(*at: Any) -> e.Expr:
         row, block = (at[:1], at[1]) if form == ROWS else (at[1:-1], at[0])
-        value, weight = data[(*row, k * together + pair)], kernel[block, k, at[-1], pair]
+        value, weight = data[(*row, k * interleaved + pair)], kernel[block, k, at[-1], pair]
         return reducers.sum(value.astype(kind.sums) * weight.astype(kind.sums), axis=[k, pair])
 
     result = compute((*high, blocks, LANES) if form == ROWS else (blocks, *high, LANES), element, name="C")
@@ -112,7 +112,7 @@ def tile_product(
 
     windows = {
         data: decl_buffer(data.shape, kind.data, "data", strides=steps("data", data.ndim, 1)),
-        kernel: decl_buffer(kernel.shape, kind.kernel, "kernel", strides=steps("kernel", 4, together, 1)),
+        kernel: decl_buffer(kernel.shape, kind.kernel, "kernel", strides=steps("kernel", 4, interleaved, 1)),
         result: decl_buffer(result.shape, kind.sums, "C", strides=steps("sums", result.ndim, 1)),
     }
 

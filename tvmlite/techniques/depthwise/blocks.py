@@ -12,7 +12,7 @@ from tvmlite.te.templates.group import Group, compute_of, extent_of, nodes_of, p
 from tvmlite.te.templates.share import MEASURED_CORES, enough, is_even, iterations_of, share, threads_for
 from tvmlite.te.templates.tile import MOST_ROWS, MOST_TAIL, TAIL_RATIO, tail_of, waste
 from tvmlite.te.tensor.tensor import ComputeOp, IterVar, TensorRead
-from tvmlite.techniques.blocked_conv.thread_partition import image_by_rows
+from tvmlite.techniques.blocked_conv.thread_partition import divides_image_rows
 from tvmlite.techniques.common.borders import partition_borders, rows_at_border
 from tvmlite.techniques.common.nest import in_registers, unrollable
 from tvmlite.techniques.elementwise.injective import elementwise_loops, schedule_other_outputs
@@ -118,7 +118,9 @@ def _outer(group: Group, anchor: ComputeOp, parts: bool) -> str:
     both settings are the same schedule, and "blocks" is the default."""
     if len(anchor.axis) != 5:
         return "blocks"
-    return group.knob("outer", ("blocks", "rows"), "rows" if parts and image_by_rows(group, anchor) else None)
+    return group.knob(
+        "outer", ("blocks", "rows"), "rows" if parts and divides_image_rows(group, anchor) else None
+    )
 
 
 def _rows_per_chunk(blocks: int | None, count: int, least: int, parts: int, threads: int) -> int:

@@ -14,7 +14,7 @@ QUADS = (*x86.QUADS, *arm.QUADS)
 """The instructions of all architectures, the preferred ones of each first."""
 
 
-def quads(target: Target) -> QuadInstruction | None:
+def vector_quads(target: Target) -> QuadInstruction | None:
     """How ``target`` sums four products of bytes; None if it has no instruction as wide as its vectors, as
     floats are faster then."""
     whole = target.lanes("int32")

@@ -137,7 +137,7 @@ def _paired_dense(node: Call, data: Expr, weight: Constant) -> Call:
     """``data (m, k)`` times the rows of ``weight (n, k)``, packed with two elements of a row adjacent."""
     attrs = {"units": weight.shape[0], "out_dtype": node["out_dtype"]}
     attrs["weight_layout"] = f"NC{PAIR_BLOCK}n2c"
-    packed = _in_blocks(weight, PAIR_BLOCK, (0, 2, 1, 3), node, together=2)
+    packed = _in_blocks(weight, PAIR_BLOCK, (0, 2, 1, 3), node, interleaved=2)
     return Call("nn.contrib_dense_pack", (data, packed), canonical(attrs), node.span)
 
 
@@ -160,7 +160,7 @@ def _integer_dense(node: Call, data: Expr, weight: Constant, target: Target) -> 
             data = _zero_padded(data, -k % QUAD, node)
             weight = Constant(np.pad(weight.data, ((0, 0), (0, -k % QUAD))), weight.span)
         block = _quad_block(rows, columns, k, lanes, target)
-        packed = _in_blocks(weight, block, (0, 2, 1, 3), node, together=QUAD)
+        packed = _in_blocks(weight, block, (0, 2, 1, 3), node, interleaved=QUAD)
         attrs["weight_layout"] = f"NC{block}n{QUAD}c"
     else:
         block = columns_at_once(target, "int32", rows, columns, k)
@@ -195,15 +195,15 @@ def _type(node: Call) -> TensorType:
 
 
 def _in_blocks(
-    weight: Constant, block: int, axes: tuple[int, ...], node: Call, together: int = 0
+    weight: Constant, block: int, axes: tuple[int, ...], node: Call, interleaved: int = 0
 ) -> Constant:
     """``weight (n, k)`` as ``(ceil(n / block), block, k)``, padded with zeros, then with its ``axes``
-    permuted. If ``together`` is given, ``k`` is split, with groups of so many elements as the last axis.
+    permuted. If ``interleaved`` is given, ``k`` is split, with groups of so many elements as the last axis.
 
     The result is written directly into the library, so that a large weight is not in memory twice.
     """
     count, length = weight.shape
-    inner = (block, length // together, together) if together else (block, length)
+    inner = (block, length // interleaved, interleaved) if interleaved else (block, length)
     whole, rest = divmod(count, block)
     shape = tuple((whole + (rest > 0), *inner)[axis] for axis in axes)
     back = tuple(map(int, np.argsort(axes)))

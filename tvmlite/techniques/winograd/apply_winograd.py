@@ -28,7 +28,7 @@ from tvmlite.techniques.blocked_conv.layout_rules import (
     blocked_layout,
     channels_of,
     from_blocks,
-    likely,
+    likely_extent,
     relayout,
 )
 from tvmlite.techniques.winograd import operator as winograd
@@ -162,8 +162,8 @@ def _is_suitable(node: Call, weight: TensorType, block: int) -> bool:
 def _cost(node: Call, weight: TensorType, filtering: Filtering | None) -> float:
     """Estimated time in floating-point operations of one image; ``None``: the direct convolution."""
     result, data = tensor_type_of(node), tensor_type_of(node.args[0])
-    outputs, inputs = (likely(extent) for extent in weight.shape[:2])
-    height, width = (likely(extent) for extent in result.shape[2:4])
+    outputs, inputs = (likely_extent(extent) for extent in weight.shape[:2])
+    height, width = (likely_extent(extent) for extent in result.shape[2:4])
     size = 4 if weight.dtype == "float32" else 8
     places, tiles, more = WINDOW**2, height * width, 0.0
     if filtering is not None:
@@ -176,7 +176,7 @@ def _cost(node: Call, weight: TensorType, filtering: Filtering | None) -> float:
 
 def _pixels(plain: TensorType) -> float:
     """The elements of an image that is not in blocks."""
-    return math.prod(likely(extent) for extent in plain.shape[1:])
+    return math.prod(likely_extent(extent) for extent in plain.shape[1:])
 
 
 def _replaced(node: Call, data: Expr, weight: Expr, filtering: Filtering, block: int) -> Expr:
