@@ -32,7 +32,9 @@ def test_a_machine_says_where_it_comes_from(cpu: str, name: str, source: str) ->
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("cpu", [*table.MEASURED, *" ".join(table._RELATIVES.values()).split(), "haswell"])
+@pytest.mark.parametrize(
+    "cpu", [*table.MEASURED, *" ".join(table._SIMILAR_PROCESSORS.values()).split(), "haswell"]
+)
 @pytest.mark.parametrize("options", ["", " -vector-bits=256", " -mattr=-avx512f", " -num-cores=48"])
 def test_vectors_and_cores_are_the_targets(cpu: str, options: str) -> None:
     target = Target.parse(f"{X86}{cpu}{options}")
@@ -44,7 +46,7 @@ def test_vectors_and_cores_are_the_targets(cpu: str, options: str) -> None:
 
 
 def test_llvm_knows_every_processor_of_the_table() -> None:
-    for cpu in (*table.MEASURED, *" ".join(table._RELATIVES.values()).split()):
+    for cpu in (*table.MEASURED, *" ".join(table._SIMILAR_PROCESSORS.values()).split()):
         assert Target.parse(f"{X86}{cpu}").cpu == cpu
 
 
@@ -59,7 +61,7 @@ def test_caches_grow_with_their_distance(row: table.Machine) -> None:
     sizes = [cache.size for cache in row.caches if cache.size]
 
     assert sizes == sorted(set(sizes))
-    assert row.working_sets.tiles <= sizes[1]
+    assert row.working_sets.winograd_tiles <= sizes[1]
 
 
 def test_with_fewer_registers_a_processor_is_scheduled_as_one_that_has_no_more() -> None:

@@ -12,12 +12,12 @@ import numpy as np
 
 from tvmlite.core.errors import ModelError
 
-PIECE = 64 << 20
+PIECE_BYTES = 64 << 20
 """Bytes of a mapped file that are copied at a time."""
 
 
 class _Mapping(mmap.mmap):
-    """A read-only mapping of the file ``path``, made by ``bytes_of``, at ``address``: its pages may be
+    """A read-only mapping of the file ``path``, made by ``map_file``, at ``address``: its pages may be
     released at any time. ``status`` is the file's status when it was mapped."""
 
     path: Path
@@ -25,7 +25,7 @@ class _Mapping(mmap.mmap):
     address: int
 
 
-def bytes_of(path: Path, offset: int = 0, length: int | None = None) -> np.ndarray:
+def map_file(path: Path, offset: int = 0, length: int | None = None) -> np.ndarray:
     """``length`` bytes, at least one, of the file ``path`` from ``offset`` on (to its end if ``length`` is
     None), as a read-only mapped array of uint8."""
     before = offset % mmap.ALLOCATIONGRANULARITY
@@ -72,7 +72,7 @@ def copy(out: np.ndarray, source: np.ndarray) -> None:
     mapping = _mapping_of(source)
     steps = [(extent - 1) * stride for extent, stride in zip(source.shape, source.strides, strict=True)]
     reach = sum(map(abs, steps))
-    if mapping is None or reach <= PIECE:
+    if mapping is None or reach <= PIECE_BYTES:
         out[...] = source
         _release(mapping)
         return
@@ -81,7 +81,7 @@ def copy(out: np.ndarray, source: np.ndarray) -> None:
         page = begin // mmap.PAGESIZE * mmap.PAGESIZE
         mapping.madvise(mmap.MADV_WILLNEED, page, begin + reach - page)
     axis = int(np.argmax(np.abs(source.strides)))
-    step = max(1, source.shape[axis] * PIECE // reach)
+    step = max(1, source.shape[axis] * PIECE_BYTES // reach)
     for start in range(0, source.shape[axis], step):
         at = (slice(None),) * axis + (slice(start, start + step),)
         out[at] = source[at]
@@ -89,7 +89,7 @@ def copy(out: np.ndarray, source: np.ndarray) -> None:
 
 
 def _mapping_of(array: np.ndarray) -> _Mapping | None:
-    """The mapping that ``array`` is a view of, if ``bytes_of`` made it; else None."""
+    """The mapping that ``array`` is a view of, if ``map_file`` made it; else None."""
     base: object = array
     while isinstance(base, np.ndarray):
         base = base.base

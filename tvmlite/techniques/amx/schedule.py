@@ -224,7 +224,7 @@ def tiled_convolution(group: Group) -> bool:
     stage.vectorize(vector)
     loops = [outer, *rest, *tiles]
     # the weights then stay in the first cache, and data is read only once
-    if tiles and not rest and _weights(anchor) <= group.target.machine.working_sets.pointwise:
+    if tiles and not rest and _weights(anchor) <= group.target.machine.working_sets.pointwise_weights:
         loops = [*tiles, outer]
     stage.reorder(image, *loops, inner_block, *inner, parts, vector)
     chunks = images * (blocks // tile.columns)

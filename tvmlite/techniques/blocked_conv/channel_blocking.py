@@ -92,7 +92,7 @@ def _rows(group: Group, anchor: ComputeOp, blocks: int) -> int:
     images, count, height, width, lanes = (extent_of(axis) or 1 for axis in anchor.axis)
     near = max(
         1,
-        group.target.machine.working_sets.sums
+        group.target.machine.working_sets.partial_sums
         // (blocks * width * lanes * dtypes.bytes_of(anchor.output(0).dtype)),
     )
     panels = images * -(-count // blocks)

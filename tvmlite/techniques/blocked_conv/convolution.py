@@ -299,7 +299,7 @@ def _suits_panels(group: Group, anchor: ComputeOp, blocks: int) -> bool:
     if weights is None or panels is None:
         return False
     size = weights * dtypes.bytes_of(anchor.inputs[-1].dtype)
-    return panels >= ENOUGH_PANELS and size <= group.target.machine.working_sets.panel
+    return panels >= ENOUGH_PANELS and size <= group.target.machine.working_sets.prefetched_panel
 
 
 def accumulate(

@@ -26,9 +26,9 @@ def divides_rows(group: Group, anchor: ComputeOp) -> bool:
         return False
     machine = group.target.machine
     if machine.shared_cache_is_far:
-        near = machine.working_sets.weights
+        near = machine.working_sets.convolution_weights
         return weight <= source and weight * dtypes.bytes_of(anchor.inputs[-1].dtype) <= near
-    least = machine.working_sets.image
+    least = machine.working_sets.whole_image
     if least is None:
         return False
     places = product(extent_of(axis) for axis in anchor.reduce_axis[1:])

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 import numpy as np
 
 from tvmlite.core import dtype as dtypes
-from tvmlite.core.node import Node, postorder, reached
+from tvmlite.core.node import Node, postorder, reachable_from
 from tvmlite.machine.target import Target
 from tvmlite.relay.ir.infer import tensor_type_of
 from tvmlite.relay.ir.nodes import Call, Constant, Expr, Module, Tuple, canonical, constant
@@ -87,7 +87,7 @@ def _products(value: Expr) -> Iterator[Expr]:
         kind = fuse_class(one)
         return one.children() if kind is not None and kind <= Fuse.BROADCAST else ()
 
-    return (one for one in reached([value], made_of) if is_anchor(one))
+    return (one for one in reachable_from([value], made_of) if is_anchor(one))
 
 
 def _rounded_floats(node: Expr) -> Expr | None:

@@ -31,7 +31,7 @@ def default_depth(group: Group, anchor: ComputeOp) -> int:
     of scalars does not fit in the second cache beside two panels of weights."""
     *_, row, _, _ = anchor.axis
     machine, moved = group.target.machine, product([extent_of(row), extent_of(anchor.reduce_axis[0])])
-    if moved is None or moved * dtypes.bytes_of(anchor.output(0).dtype) < machine.working_sets.operand:
+    if moved is None or moved * dtypes.bytes_of(anchor.output(0).dtype) < machine.working_sets.matrix_operand:
         return 0
     return max(n for n in depths(anchor) if n <= DEFAULT_DEPTH) if machine.shared_cache_is_far else 0
 

@@ -129,12 +129,14 @@ def _tiles_per_chunk(group: Group, parts: _Parts, tile: RegisterTile) -> int:
     places = product(extent_of(axis) for axis in parts.products.axis[3:5]) or 1
     row = 4 * places * (product(extent_of(axis) for axis in parts.transformed.axis[4:6]) or 1)
     weight = row * (channels or 1) * (extent_of(parts.products.axis[-1]) or 1)
-    near = group.target.machine.working_sets
-    far = 0.0 if weight <= near.tiles else LAST_CACHE_COST if weight <= near.weight else 1.0
+    sizes = group.target.machine.working_sets
+    far = (
+        0.0 if weight <= sizes.winograd_tiles else LAST_CACHE_COST if weight <= sizes.winograd_weight else 1.0
+    )
     iterations = -(-(tiles or MANY) // tile.rows)
 
     def traffic(several: int) -> float:
-        stays = several * tile.rows * row <= near.tiles
+        stays = several * tile.rows * row <= sizes.winograd_tiles
         reads = iterations * tile.rows * row * -(-(channels or 1) // tile.blocks)
         return -(-iterations // several) * weight * far + (0.0 if stays else reads * LAST_CACHE_COST)
 
