@@ -14,7 +14,12 @@ from tvmlite.te.templates.table import template
 from tvmlite.te.tensor.tensor import ComputeOp, IterVar
 from tvmlite.techniques.common import amx
 from tvmlite.techniques.common.dot import is_paired
-from tvmlite.techniques.common.nest import ENOUGH_COLUMN_TILES, STEPS, Panel, order_and_parallelize
+from tvmlite.techniques.common.nest import (
+    ENOUGH_COLUMN_TILES,
+    STEPS_PER_ITERATION,
+    Panel,
+    order_and_parallelize,
+)
 from tvmlite.techniques.elementwise.injective import elementwise_loops, schedule_other_outputs
 
 LATENCY = 30
@@ -104,7 +109,7 @@ def _choose_tile(
 def _steps(group: Group, computed: Stage, iteration: IterVar, count: int) -> tuple[IterVar, list[IterVar]]:
     """The knob ``steps``: how many of the ``count`` steps of the reduction over channels an iteration takes.
     Return the loop over iterations, and the loops over the steps of one."""
-    several = group.knob("steps", [n for n in STEPS if count % n == 0], 1)
+    several = group.knob("steps", [n for n in STEPS_PER_ITERATION if count % n == 0], 1)
     if several == 1:
         return iteration, []
     iteration, inner_step = computed.split(iteration, factor=several)
@@ -183,8 +188,8 @@ def tiled_convolution(group: Group) -> bool:
     assert height is not None
     host = group.host(laid_out.output(0))
     several = (extent_of(group.axes(host)[-1]) or amx.LANES) // amx.LANES
-    parted = [n for n in range(1, several) if several % n == 0]
-    wide = [*parted, *(n for n in range(several, amx.REGISTERS, several) if blocks % n == 0)]
+    parts_of_vector = [n for n in range(1, several) if several % n == 0]
+    wide = [*parts_of_vector, *(n for n in range(several, amx.REGISTERS, several) if blocks % n == 0)]
     pads, stage = group.tagged("pad"), group.stage(host)
     width = extent_of(group.axes(host)[-2]) or 1  # a tile must have whole rows of the image, or divide one
     whole = bool(dict(anchor.attrs).get("wide"))  # with unused pixels between rows, a tile must have all

@@ -106,13 +106,15 @@ def _regions(body: Expr, target: Target, decisions: Decisions | None) -> _Region
 def _decide(found: _Regions, target: Target, decisions: Decisions | None) -> None:
     """Choose the block of each region: by the default rule, by known costs, or as decided."""
     by_rule = {region: _block(region, target) for region in found.all()}
-    open_ = {region: _alternatives(region, block, target) for region, block in by_rule.items() if region.gain}
+    choices = {
+        region: _alternatives(region, block, target) for region, block in by_rule.items() if region.gain
+    }
     cost = None if decisions is None else decisions.cost
-    proposed = {} if cost is None else _program(found, open_, cost).solve(by_rule)
+    proposed = {} if cost is None else _program(found, choices, cost).solve(by_rule)
     for region, default in by_rule.items():
         region.block = default
-        if region in open_:
-            names = {_name(block): block for block in open_[region]}
+        if region in choices:
+            names = {_name(block): block for block in choices[region]}
             proposal = _name(proposed[region]) if region in proposed else None
             region.block = names[
                 decide(

@@ -47,7 +47,7 @@ TILE_STEPS = amx.STEPS
 """The number of pairs, or groups of four, of input channels in a tile product of AMX."""
 
 
-def name_of(rank: int, depthwise: bool = False) -> str:
+def operator_name(rank: int, depthwise: bool = False) -> str:
     """The name of the operator for ``rank`` spatial axes, such as ``nn.contrib_conv2d_NCHWc``."""
     return f"nn.contrib_{'depthwise_' if depthwise else ''}conv{rank}d_{windows.LAYOUTS[rank]}c"
 
@@ -423,7 +423,7 @@ blocks, too.
 
 for _rank in (1, 2, 3):
     operator(
-        name_of(_rank),
+        operator_name(_rank),
         infer=blocked_type(_rank),
         reference=blocked_numpy(_rank, depthwise=False),
         fuse=Fuse.OUT_ELEMWISE_FUSABLE,
@@ -436,7 +436,7 @@ for _rank in (1, 2, 3):
         doc=_BLOCKED.format("", _rank),
     )(blocked_compute(_rank))
     operator(
-        name_of(_rank, depthwise=True),
+        operator_name(_rank, depthwise=True),
         infer=depthwise_type(_rank),
         reference=blocked_numpy(_rank, depthwise=True),
         fuse=Fuse.OUT_ELEMWISE_FUSABLE,

@@ -36,10 +36,10 @@ from tvmlite.techniques.common.nest import (
     PANELS,
     PREFETCH_DISTANCES,
     Panel,
+    dividing_steps,
     in_registers,
     order_and_parallelize,
     unrollable,
-    whole_steps,
 )
 from tvmlite.techniques.common.prefetch import near_distance, prefetch_next_panel
 from tvmlite.techniques.elementwise.injective import schedule_other_outputs
@@ -320,7 +320,7 @@ def accumulate(
     batch, block, *pixels, lane = anchor.axis
     channel, *taps = anchor.reduce_axis
     pair = [taps.pop()] if is_paired(anchor) else []
-    at_once = group.knob("channels", whole_steps(channel), _channels_at_once(group, anchor))
+    at_once = group.knob("channels", dividing_steps(channel), _channels_at_once(group, anchor))
     unrolled = _unrolled_taps(taps[1:] if skips_rows(anchor) else taps)
     unrolled = group.knob("taps", unrolled, max(unrolled) if _unrolls_window(group, anchor) else None)
     distance = group.knob(
@@ -373,7 +373,9 @@ def _channels_at_once(group: Group, anchor: ComputeOp) -> int:
     channel, *taps = anchor.reduce_axis
     whole = group.target.machine.few_registers and product(map(extent_of, taps)) == 1
     return max(
-        n for n in whole_steps(channel) if n <= (group.target.lanes(anchor.output(0).dtype) if whole else 1)
+        n
+        for n in dividing_steps(channel)
+        if n <= (group.target.lanes(anchor.output(0).dtype) if whole else 1)
     )
 
 

@@ -154,7 +154,7 @@ def convolution(node: Call, data: Expr, read: int, written: int, target: Target)
         "channels": channels_of(node),
     }
     packed = relayout(weight, plain, layout, node.span)
-    return Call(conv_blocked.name_of(rank), (data, packed), canonical(attrs), node.span)
+    return Call(conv_blocked.operator_name(rank), (data, packed), canonical(attrs), node.span)
 
 
 def quad_block(node: Expr, target: Target) -> int:
@@ -234,13 +234,13 @@ def _convolution_of_row_windows(node: Call, data: Expr, written: int) -> Call:
     assert isinstance(weight, Constant)
     (outputs, channels, high, wide), (down, along) = weight.shape, windows.spatial(node, "strides", 2)
     (top, left), (bottom, right) = windows.padding_of(node, 2)
-    turned = np.zeros((outputs, row_windows.MOST_CHANNELS, row_windows.POSITIONS, high, 1), weight.dtype)
-    turned[:, :channels, :wide, :, 0] = weight.data.transpose(0, 1, 3, 2)
-    turned = turned.reshape(outputs, -1, high, 1)
+    transposed = np.zeros((outputs, row_windows.MOST_CHANNELS, row_windows.POSITIONS, high, 1), weight.dtype)
+    transposed[:, :channels, :wide, :, 0] = weight.data.transpose(0, 1, 3, 2)
+    transposed = transposed.reshape(outputs, -1, high, 1)
     padding = (top, left, bottom, right)
     rows = make("nn.contrib_strips", data, width=wide, stride=along, padding=padding, span=node.span)
-    own = {"kernel_size": (high, 1), "strides": (down, 1), "padding": (0, 0)}
-    return _tiled_convolution(node, rows, turned, written, own)
+    overrides = {"kernel_size": (high, 1), "strides": (down, 1), "padding": (0, 0)}
+    return _tiled_convolution(node, rows, transposed, written, overrides)
 
 
 def _tiled_convolution(
@@ -248,10 +248,10 @@ def _tiled_convolution(
     data: Expr,
     weight: np.ndarray | None = None,
     block: int = TILE_BLOCK,
-    own: Mapping[str, object] | None = None,
+    overrides: Mapping[str, object] | None = None,
 ) -> Call:
     """The convolution ``node`` of ``data`` in blocks for tiles, with its result in blocks of ``block``;
-    ``weight`` replaces its weight, and ``own`` some of its attributes, if given."""
+    ``weight`` replaces its weight, and ``overrides`` some of its attributes, if given."""
     rank, given = RANKS[str(node.op)], node.args[1]
     assert isinstance(given, Constant)
     interleaved = amx.KINDS[tensor_type_of(node.args[0]).dtype].interleaved
@@ -262,9 +262,11 @@ def _tiled_convolution(
         "out_layout": blocked_layout(rank, block),
         "kernel_layout": conv_blocked.weight_layout(rank, amx.LANES, interleaved=interleaved, tiled=True),
         "channels": channels_of(node),
-        **(own or {}),
+        **(overrides or {}),
     }
-    return Call(conv_blocked.name_of(rank), (data, Constant(packed, node.span)), canonical(attrs), node.span)
+    return Call(
+        conv_blocked.operator_name(rank), (data, Constant(packed, node.span)), canonical(attrs), node.span
+    )
 
 
 def lanes_of(value: Expr, target: Target) -> int:

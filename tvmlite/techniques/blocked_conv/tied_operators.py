@@ -73,7 +73,7 @@ def _depthwise(node: Call, lanes: int) -> Tied | None:
             "out_layout": "",
             "kernel_layout": layout,
         }
-        return Call(conv_blocked.name_of(rank, True), (args[0], packed), canonical(attrs), node.span)
+        return Call(conv_blocked.operator_name(rank, True), (args[0], packed), canonical(attrs), node.span)
 
     return Tied((data,), convert)
 

@@ -157,7 +157,10 @@ class _Product:
     def statements(self) -> tuple[ir.Stmt, ...]:
         """The body, and its parts reset, update and finish."""
         each = [(tile, column) for tile in range(len(self.rows)) for column in range(self.columns)]
-        reset = [self._instruction("configure"), *(self._instruction("zero", self._sums(*at)) for at in each)]
+        reset = [
+            self._instruction("configure"),
+            *(self._instruction("zero", self._sum_register(*at)) for at in each),
+        ]
         update = []
         for column, register in enumerate(self.kernel_registers):
             update.append(
@@ -167,13 +170,13 @@ class _Product:
             at = (tile, 0, 0) if self.form == IMAGES else (self._first_row(tile), 0)
             update.append(self._instruction("load", register, *self._place(self.data, at, len(at) - 2)))
             for column in range(self.columns):
-                operands = self._sums(tile, column), register, self.kernel_registers[column]
+                operands = self._sum_register(tile, column), register, self.kernel_registers[column]
                 update.append(self._instruction(self.kind.instruction, *operands))
-        finish = [self._instruction("store", self._sums(*at), *self._result(*at)) for at in each]
+        finish = [self._instruction("store", self._sum_register(*at), *self._result(*at)) for at in each]
         parts = ir.sequence(*reset), ir.sequence(*update), ir.sequence(*finish)
         return ir.sequence(*parts), *parts
 
-    def _sums(self, tile: int, column: int) -> int:
+    def _sum_register(self, tile: int, column: int) -> int:
         return tile * self.columns + column
 
     def _first_row(self, tile: int) -> int:

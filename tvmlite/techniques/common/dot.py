@@ -22,13 +22,13 @@ class DotInstructions:
     """The dot-product instructions that a technique provides.
 
     - ``quads(target)``: how ``target`` sums four products of bytes; None if it cannot.
-    - ``of(target, dtype, lanes, data)``: the instruction that adds to each of ``lanes`` sums of ``dtype``
-      four products of bytes (int32) or two of bfloat16. The first operand is of dtype ``data``, which may be
-      that of a word that holds several elements. None if there is no such instruction.
+    - ``instruction(target, dtype, lanes, data)``: the instruction that adds to each of ``lanes`` sums of
+      ``dtype`` four products of bytes (int32) or two of bfloat16. The first operand is of dtype ``data``,
+      which may be that of a word that holds several elements. None if there is no such instruction.
     """
 
     quads: Callable[[Target], QuadInstruction | None]
-    of: Callable[[Target, str, int, str], TensorIntrin | None]
+    instruction: Callable[[Target, str, int, str], TensorIntrin | None]
 
 
 DOT_INSTRUCTIONS: dict[str, DotInstructions] = code_table({})
@@ -93,5 +93,5 @@ def pair_product(group: Group, anchor: ComputeOp) -> TensorIntrin | None:
     if lanes not in PAIR_LANES:
         return None
     data = anchor.inputs[0].dtype
-    found = (known.of(group.target, dtype, lanes, data) for known in DOT_INSTRUCTIONS.values())
+    found = (known.instruction(group.target, dtype, lanes, data) for known in DOT_INSTRUCTIONS.values())
     return next((one for one in found if one is not None), None)

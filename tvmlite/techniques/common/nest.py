@@ -23,7 +23,7 @@ PANELS = (1, 2, 4, 8, 16)
 PREFETCH_DISTANCES = (0, 1, 2, 4, 8, 16)
 """The prefetch distances of an operand, in iterations."""
 
-STEPS = (1, 2, 4, 8, 16)
+STEPS_PER_ITERATION = (1, 2, 4, 8, 16)
 """The numbers of reduction steps that one iteration may take."""
 
 ENOUGH_ITERATIONS = 8
@@ -121,7 +121,7 @@ def unrollable(axes: Sequence[IterVar], most: int) -> list[int]:
     return found
 
 
-def whole_steps(axis: IterVar) -> list[int]:
-    """Those of ``STEPS`` that divide the extent of ``axis``."""
+def dividing_steps(axis: IterVar) -> list[int]:
+    """Those of ``STEPS_PER_ITERATION`` that divide the extent of ``axis``."""
     extent = extent_of(axis)
-    return [n for n in STEPS if n == 1 or (extent is not None and extent % n == 0)]
+    return [n for n in STEPS_PER_ITERATION if n == 1 or (extent is not None and extent % n == 0)]

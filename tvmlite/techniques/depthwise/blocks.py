@@ -43,7 +43,7 @@ ENOUGH_PLANES = 16
 with fewer, rows are divided as well. The thread pool cuts a loop into at most four chunks per thread, so that
 a thread that is done early can take some of another's: this is four for each of four threads."""
 
-PARTS = 4
+LEAST_PARTS = 4
 """The least number of parts of an image's rows, with all blocks each, to divide among threads: one for each
 of four. With few blocks there are more parts, so that a loop over both has ``ENOUGH_PLANES`` iterations."""
 
@@ -63,7 +63,7 @@ def blocks(group: Group, anchor: ComputeOp) -> None:
     """
     result = anchor.output(0)
     host = group.host(result)
-    first, last = _border(group, anchor)
+    first, last = _border_rows(group, anchor)
     pads = _padding(group, anchor)
     sums = group.schedule.cache_write(result, "local") if host is result else result
     stage = group.stage(host)
@@ -93,7 +93,7 @@ def blocks(group: Group, anchor: ComputeOp) -> None:
     schedule_other_outputs(group, host)
 
 
-def _border(group: Group, anchor: ComputeOp) -> tuple[int, int]:
+def _border_rows(group: Group, anchor: ComputeOp) -> tuple[int, int]:
     """The numbers of first and last rows that get separate loops; none on machines with mask registers, where
     that would be more code and no less work."""
     pads = [pad for pad in group.tagged("pad") if pad.output(0) in anchor.inputs]
@@ -106,7 +106,7 @@ def _parts(group: Group, anchor: ComputeOp, rows: int, border: bool, threads: in
     """The number of ``rows`` in a part, all of them if there are no parts, and whether parts are outside
     blocks. ``border``: some rows have separate loops."""
     planes, least = product(map(extent_of, anchor.axis[:2])), LEAST_ROWS if border else 1
-    parts = max(PARTS, -(-ENOUGH_PLANES // planes)) if planes else PARTS
+    parts = max(LEAST_PARTS, -(-ENOUGH_PLANES // planes)) if planes else LEAST_PARTS
     part = _rows_per_chunk(1, rows, least, parts, threads)
     if _outer(group, anchor, part < rows) == "rows" and part < rows:
         return part, True

@@ -59,14 +59,16 @@ class IntegerProduct(Panels):
 
     def _panel(self, panel: e.Expr) -> loop.Stmt:
         """Multiply all rows by a panel, with the best instruction that the processor has."""
-        made = self._rows(_Dots(self.sizes, wide=False), panel)
+        made = self._rows(_DotLanes(self.sizes, wide=False), panel)
         for row in reversed(QUADS):
             if row.lanes == self.sizes.lanes:
                 needs = tuple(row.needs.split(","))
-                made = loop.Choice(needs, self._rows(_Dots(self.sizes, wide=True, quads=row), panel), made)
+                made = loop.Choice(
+                    needs, self._rows(_DotLanes(self.sizes, wide=True, quads=row), panel), made
+                )
         return made
 
-    def _rows(self, lanes: _Dots, panel: e.Expr) -> loop.Stmt:
+    def _rows(self, lanes: _DotLanes, panel: e.Expr) -> loop.Stmt:
         height = TILE_ROWS.get(self.sizes.lanes, OTHER_ROWS) if lanes.wide else OTHER_ROWS
         height, rows = max(height // self.parts, 1), self.sizes.rows
         tiles = loops.over(
@@ -83,7 +85,7 @@ class IntegerProduct(Panels):
         ]
         return loop.sequence(tiles, *rest)
 
-    def _tile(self, lanes: _Dots, panel: e.Expr, row: e.Expr, height: int) -> loop.Stmt:
+    def _tile(self, lanes: _DotLanes, panel: e.Expr, row: e.Expr, height: int) -> loop.Stmt:
         """Multiply ``height`` rows from ``row`` on by all columns of a panel."""
         sizes = self.sizes
         totals = loops.buffer("totals", (height * VECTORS, sizes.lanes), "float32")
@@ -177,7 +179,7 @@ class IntegerProduct(Panels):
 class _Tile:
     """``height`` rows from ``row`` on by the columns of a ``panel``: ``sums`` of a group, and ``totals``."""
 
-    lanes: _Dots
+    lanes: _DotLanes
     panel: e.Expr
     row: e.Expr
     height: int
@@ -195,7 +197,7 @@ class _Tile:
 
 
 @dataclass(frozen=True)
-class _Dots(Lanes):
+class _DotLanes(Lanes):
     """Lanes that multiply four codes by four of the data, with the instruction ``quads`` if they are wide."""
 
     quads: QuadInstruction | None = None

@@ -28,10 +28,10 @@ from tvmlite.techniques.common.dot import quads_of
 from tvmlite.techniques.common.quads import QUAD
 from tvmlite.techniques.narrow_products.quantized import (
     CONVOLUTIONS,
-    EXACT,
+    LARGEST_EXACT,
     Quantized,
     as_scaled_sums,
-    known,
+    constant_elements,
     known_shape,
     quantized,
     scaled_sums,
@@ -84,7 +84,7 @@ def _operands(
     rows, columns = quantized(data), quantized(weight)
     if rows is None or columns is None or not rows.is_uniform or tensor_type_of(node).dtype != "float32":
         return None
-    stored, shape = known(columns.codes), known_shape(tensor_type_of(weight).shape)
+    stored, shape = constant_elements(columns.codes), known_shape(tensor_type_of(weight).shape)
     if stored is None or shape is None or stored.dtype not in (np.int8, np.uint8) or not stored.size:
         return None
     stored = stored.reshape(shape)
@@ -138,7 +138,7 @@ def _convolution(node: Call, data: Expr, weight: Expr, rank: int, sign: str, lan
         return node
     rows, kernel, scale = found
     depthwise = lanes > 1 and node["groups"] == kernel.shape[0] > 1 and kernel.shape[1] == 1
-    if depthwise and _bound(kernel) > EXACT:
+    if depthwise and _bound(kernel) > LARGEST_EXACT:
         return node
     sums = kernel.reshape(kernel.shape[0], -1).sum(1, dtype=np.int32).reshape(-1, *(1,) * rank)
     attrs, codes, span = dict(node.attrs), rows.codes, node.span
@@ -253,7 +253,7 @@ def _with_bias(node: Call, data: Expr, bias: Expr) -> Expr:
         case Call("add", (inner, Constant(before))):
             sums, moved = inner, before.astype(np.int32) + moved
     dtype = tensor_type_of(sums).dtype
-    if dtype == "float32" and _bound_with_bias(sums, moved) > EXACT:
+    if dtype == "float32" and _bound_with_bias(sums, moved) > LARGEST_EXACT:
         return node
     made = scaled_sums(make("add", sums, constant(moved, dtype), span=span), scale)
     return _reshaped_like(made, node)
@@ -262,7 +262,7 @@ def _with_bias(node: Call, data: Expr, bias: Expr) -> Expr:
 def _bound_with_bias(sums: Expr, moved: np.ndarray) -> int:
     """A bound on the sum of ``sums``, a convolution, and ``moved``."""
     assert isinstance(sums, Call)
-    kernel = known(sums.args[1])
+    kernel = constant_elements(sums.args[1])
     assert kernel is not None
     return _bound(kernel) + int(np.abs(moved.astype(np.int64)).max())
 
@@ -280,7 +280,7 @@ def _quantized_bias(bias: Expr) -> tuple[np.ndarray, np.ndarray] | None:
     value = through_views(bias)
     match value:
         case Call("qnn.dequantize", (codes, scale, zero)):
-            parts = known(codes), known(scale), known(zero)
+            parts = constant_elements(codes), constant_elements(scale), constant_elements(zero)
             if any(part is None for part in parts) or parts[0].dtype != np.int32 or parts[2].any():  # type: ignore[union-attr]
                 return None
             shape = tensor_type_of(bias).shape

@@ -22,7 +22,7 @@ SIGN_OFFSET = 128
 CONVOLUTIONS = {f"nn.conv{rank}d": rank for rank in WEIGHT_LAYOUTS}
 """The convolutions, with the number of their spatial axes."""
 
-EXACT = 1 << 24
+LARGEST_EXACT = 1 << 24
 """Integers up to this magnitude are exact in float32."""
 
 
@@ -53,7 +53,7 @@ def quantized(value: Expr) -> Quantized | None:
         base = through_views(base.args[0])
     match base:
         case Call("qnn.dequantize", (codes, scale, zero)):
-            parts = known(scale), known(zero)
+            parts = constant_elements(scale), constant_elements(zero)
             if parts[0] is None or parts[1] is None:
                 return None
             found = Quantized(codes, parts[0], parts[1], base["axis"])
@@ -74,7 +74,7 @@ def _selected(found: Quantized, selecting: Sequence[Call]) -> Quantized:
     return Quantized(codes, found.scale, found.zero, found.axis)
 
 
-def known(value: Expr) -> np.ndarray | None:
+def constant_elements(value: Expr) -> np.ndarray | None:
     """The elements of ``value`` if it is a constant, perhaps cast or reshaped; else None."""
     changes = []
     while isinstance(value, Call) and (value.op == "cast" or is_view(value)):

@@ -25,7 +25,7 @@ from tvmlite.relay.passes.patterns import Readers, is_float, rewrite_with_reader
 from tvmlite.techniques.common.dot import quad_lanes
 from tvmlite.techniques.narrow_products.quantized import (
     as_scaled_sums,
-    known,
+    constant_elements,
     quantized,
     scaled_sums,
 )
@@ -94,7 +94,7 @@ def _rounded_floats(node: Expr) -> Expr | None:
     """A dequantization ``node`` of quantized floats, by rounding the floats; None if it has another form."""
     match node:
         case Call("qnn.dequantize", (Call("qnn.quantize", (data, unit, own)) as codes, scale, zero)):
-            points, factor = (known(own), known(zero)), known(scale)
+            points, factor = (constant_elements(own), constant_elements(zero)), constant_elements(scale)
             if factor is None or factor.size != 1 or scalar_of(unit) != 1.0 or node["out_dtype"] != "float32":
                 return None
             if any(point is None or point.size != 1 for point in points):
@@ -112,7 +112,7 @@ def _rounded_floats(node: Expr) -> Expr | None:
 def _rule(node: Expr, readers: Readers) -> Expr:
     match node:
         case Call("qnn.quantize", (data, scale, zero)):
-            step, point = known(scale), known(zero)
+            step, point = constant_elements(scale), constant_elements(zero)
             if step is not None and point is not None and step.size == point.size == 1 and is_float(data):
                 return _quantized(node, float(step.reshape(())), point.reshape(()), readers)
     return node
@@ -175,7 +175,7 @@ def _scaled(value: Expr, step: np.float32, readers: Readers, depth: int = MOST_D
         case Constant(data):
             return Constant((data / step).astype(data.dtype), value.span)
         case Call("qnn.dequantize", (codes, scale, zero)):
-            factor = known(scale)
+            factor = constant_elements(scale)
             if factor is None or value["out_dtype"] != "float32":
                 return None
             scaled = constant((factor.astype(np.float32) / step).reshape(factor.shape), "float32")

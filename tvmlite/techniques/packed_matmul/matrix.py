@@ -26,10 +26,10 @@ from tvmlite.techniques.common.nest import (
     ENOUGH_COLUMN_TILES,
     PREFETCH_DISTANCES,
     Panel,
+    dividing_steps,
     in_registers,
     order_and_parallelize,
     shared_loops,
-    whole_steps,
 )
 from tvmlite.techniques.common.prefetch import prefetch_next_panel
 from tvmlite.techniques.elementwise.injective import elementwise_loops, schedule_other_outputs
@@ -76,7 +76,7 @@ def matrix_product(group: Group) -> None:
     anchor = group.tagged("matmul_packed")[-1]
     unpack = group.readers(anchor.output(0))[0].output(0)
     host = group.host(unpack)
-    packs = _packs(group, anchor)
+    packs = _stored_packs(group, anchor)
     group.inline_all_but({host.op, *packs})
     for pack in packs:
         elementwise_loops(group, pack.output(0))
@@ -109,10 +109,12 @@ def matrix_product(group: Group) -> None:
         for axis in shared_loops(stage):
             stage.pragma(axis, SWEEP)
     steps, iterations_ahead = _prefetch_defaults(group, anchor, tile.blocks)
-    at_once = group.knob("steps", whole_steps(anchor.reduce_axis[0]), steps)
-    beside = "panel" if place is row_tiles else 0
+    at_once = group.knob("steps", dividing_steps(anchor.reduce_axis[0]), steps)
+    default_ahead = "panel" if place is row_tiles else 0
     ahead = group.knob(
-        "ahead", ("panel", *PREFETCH_DISTANCES), beside if iterations_ahead is None else iterations_ahead
+        "ahead",
+        ("panel", *PREFETCH_DISTANCES),
+        default_ahead if iterations_ahead is None else iterations_ahead,
     )
     depth = _depth(group, anchor, threads > 1)
     if depth:
@@ -171,7 +173,7 @@ def _prefetch_defaults(group: Group, anchor: ComputeOp, blocks: int) -> tuple[in
     rows, ``Machine.stream_bytes`` of the weight are prefetched, unless the hardware does it better
     (see ``prefetches_streams``); with many rows, ``ahead`` is None."""
     lanes, weight, machine = extent_of(anchor.axis[-1]), anchor.inputs[-1], group.target.machine
-    at_once = whole_steps(anchor.reduce_axis[0])
+    at_once = dividing_steps(anchor.reduce_axis[0])
     if lanes is None or not _is_weight_bound(anchor):
         return max(n for n in at_once if n <= _default_steps(group, anchor)), None
     iterations = machine.stream_bytes // (blocks * lanes * dtypes.bytes_of(weight.dtype))
@@ -185,7 +187,7 @@ def _default_steps(group: Group, anchor: ComputeOp) -> int:
     return 1 if is_paired(anchor) else group.target.machine.steps_per_iteration
 
 
-def _packs(group: Group, anchor: ComputeOp) -> list[ComputeOp]:
+def _stored_packs(group: Group, anchor: ComputeOp) -> list[ComputeOp]:
     """The operations that pack panels and are not inlined."""
     packs = group.tagged("pack")
     in_rows = all(not dict(op.attrs)["transposed"] for op in packs)

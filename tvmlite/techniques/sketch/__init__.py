@@ -15,11 +15,11 @@ from tvmlite.te.tensor.tensor import ComputeOp
 from tvmlite.techniques.elementwise.injective import elementwise_loops
 from tvmlite.techniques.reduction.reduction import several_results
 from tvmlite.techniques.sketch.access import Digit, reads_by_formula
-from tvmlite.techniques.sketch.families import RowReductions, SingleReduction, reductions_for
 from tvmlite.techniques.sketch.loops import elementwise
 from tvmlite.techniques.sketch.nest import Nest, reduction_of
 from tvmlite.techniques.sketch.plan import Plan
-from tvmlite.techniques.sketch.rows import one_row, passes
+from tvmlite.techniques.sketch.reductions import RowReductions, SingleReduction, reductions_for
+from tvmlite.techniques.sketch.rows import passes, schedule_row_reduction
 from tvmlite.techniques.sketch.tiled import tiled
 
 
@@ -66,4 +66,4 @@ def _nest(plan: Plan, single: SingleReduction) -> None:
         formula = plan.group.formula(single.op)
         several_results(plan.group, single.op, formula, threads_for(plan.group.target, work_of(formula)))
     else:
-        one_row(plan, single.op, single.host)
+        schedule_row_reduction(plan, single.op, single.host)

@@ -19,7 +19,7 @@ from tvmlite.techniques.rows.rows import PASS_COST, rows_as_lanes
 from tvmlite.techniques.sketch.plan import Plan
 
 
-def one_row(plan: Plan, op: ComputeOp, host: Tensor) -> None:
+def schedule_row_reduction(plan: Plan, op: ComputeOp, host: Tensor) -> None:
     """Schedule results that each reduce a row, in vectors of partial results."""
     group = plan.group
     _inline_operands(plan, op)
