@@ -167,7 +167,7 @@ def test_data_axes_inside_the_reduction_are_an_error() -> None:
         (((17,), 1), "tiles of 17 rows, expected 1 to 16"),
         (((), 1), "tiles of no rows"),
         (((16, 16), 3), "2 by 3 tiles of sums do not fit into 8 registers beside 3 of the kernel and 1 of"),
-        (((16, 15), 1, "images"), "images of 16, 15 rows, expected as many each"),
+        (((16, 15), 1, "images"), "images of 16, 15 rows, expected equal numbers of rows"),
         (((16,), 1, "columns"), "the form 'columns', expected rows, pixels or images"),
     ],
 )

@@ -237,7 +237,7 @@ def test_others_stay_the_same_object(module: Module, target: Target) -> None:
             "weight is .* of kernel_layout 'OIHW8o4w', expected .* of 'OIHW16o4w'",
         ),
         ({"kernel_size": (3, 5)}, r"expected \(2, 1, 3, 2, 16, 4\)"),
-        ({"dilation": (1, 2)}, "dilation is .*expected taps of a row side by side"),
+        ({"dilation": (1, 2)}, "dilation is .*expected a dilation of 1 along rows"),
         ({"out_dtype": "int8"}, "uint8, int8, int8; expected uint8, int8, int32 or float32"),
     ],
 )
