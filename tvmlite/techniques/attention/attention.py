@@ -68,10 +68,10 @@ def attention(group: Group) -> None:
         heads, shorter = _divide_among_threads(group, stage, context, heads, tiles, threads)
         place = shorter if place is tiles else place
     _accumulate_context(group, context, stage, parts)
-    _passes(group, stage, place)
-    keys = _scores(group, stage, place, tile)
+    _schedule_row_passes(group, stage, place)
+    keys = _schedule_scores(group, stage, place, tile)
     places = {"pack": keys if once else (stage, heads), "attention_query": (stage, place)}
-    _copies(group, places, (stage, heads))
+    _schedule_copies(group, places, (stage, heads))
 
 
 def _tiled(
@@ -188,7 +188,7 @@ def _accumulate_context(group: Group, context: ComputeOp, host: Stage, place: It
     in_registers(stage, [head, row, vector], lane, [batch, *context.reduce_axis])
 
 
-def _passes(group: Group, host: Stage, place: IterVar) -> None:
+def _schedule_row_passes(group: Group, host: Stage, place: IterVar) -> None:
     """Schedule the maxima, the exponentials and their sums, row by row."""
     readers = {op: group.readers(op.output(0)) for op in group.tagged(*PASSES)}
     for op, (reader, *others) in readers.items():
@@ -205,7 +205,7 @@ def _passes(group: Group, host: Stage, place: IterVar) -> None:
             vectorize(stage, op.axis[-1], extent_of(op.axis[-1]), _lanes(group, op))
 
 
-def _scores(group: Group, host: Stage, place: IterVar, tile: RegisterTile) -> tuple[Stage, IterVar]:
+def _schedule_scores(group: Group, host: Stage, place: IterVar, tile: RegisterTile) -> tuple[Stage, IterVar]:
     """Schedule a tile's scores: rows of queries by blocks of keys, accumulated in registers. Return the stage
     of the masked scores and its loop over groups of blocks."""
     (masked,), (scores,) = group.tagged("attention_masked"), group.tagged("attention_scores")
@@ -233,7 +233,9 @@ def _blocks_that_fit(rows: int, panels: int | None, vectors: int, registers: int
     return max(1, fitting if panels is None else min(fitting, panels))
 
 
-def _copies(group: Group, places: dict[str, tuple[Stage, IterVar]], heads: tuple[Stage, IterVar]) -> None:
+def _schedule_copies(
+    group: Group, places: dict[str, tuple[Stage, IterVar]], heads: tuple[Stage, IterVar]
+) -> None:
     """Schedule packed keys, computed values and scaled queries at ``places``, by tag, or once per head."""
     for op in group.tagged("pack", "attention_values", "attention_query"):
         stage = group.stage(op)

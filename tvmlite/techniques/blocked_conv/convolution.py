@@ -41,7 +41,7 @@ from tvmlite.techniques.common.nest import (
     order_and_parallelize,
     unrollable,
 )
-from tvmlite.techniques.common.prefetch import near_distance, prefetch_next_panel
+from tvmlite.techniques.common.prefetch import near_prefetch_distance, prefetch_next_panel
 from tvmlite.techniques.elementwise.injective import schedule_other_outputs
 
 MOST_ROW_TAIL = 0.15
@@ -324,7 +324,7 @@ def accumulate(
     unrolled = _unrolled_taps(taps[1:] if skips_rows(anchor) else taps)
     unrolled = group.knob("taps", unrolled, max(unrolled) if _unrolls_window(group, anchor) else None)
     distance = group.knob(
-        "ahead", ("panel", *PREFETCH_DISTANCES), "panel" if ahead else near_distance(group, anchor)
+        "ahead", ("panel", *PREFETCH_DISTANCES), "panel" if ahead else near_prefetch_distance(group, anchor)
     )
     stage.compute_at(host, place)
     rows = [taps.pop(0)] if skips_rows(anchor) else []
@@ -353,7 +353,7 @@ def accumulate(
         steps = product(extent_of(axis) for axis in (anchor.reduce_axis[0], *taps))
         several = product([at_once, *(extent_of(axis) for axis in inside if axis in taps)])
         iterations = None if steps is None or several is None else steps // several
-        near = near_distance(group, anchor)
+        near = near_prefetch_distance(group, anchor)
         prefetch_next_panel(stage, host, place, iteration, iterations, _whole_windows(group, outside), near)
     elif distance:
         stage.prefetch(anchor.inputs[-1], iteration, distance)

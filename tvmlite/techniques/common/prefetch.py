@@ -56,7 +56,7 @@ def prefetch_next_panel(
         stage.prefetch(weight, steps, near)
 
 
-def near_distance(group: Group, anchor: ComputeOp) -> int:
+def near_prefetch_distance(group: Group, anchor: ComputeOp) -> int:
     """The distance in iterations at which weights of ``anchor`` are prefetched from the second cache. Layers
     whose next panel is prefetched gain as well."""
     is_stored = isinstance(anchor.inputs[-1].op, PlaceholderOp) and not is_paired(anchor)

@@ -20,10 +20,10 @@ from tvmlite.techniques.depthwise_bytes.instruction import TAPS, taps_4x16_uint8
 from tvmlite.techniques.depthwise_bytes.operator import PADDING_BEFORE, TAG
 from tvmlite.techniques.elementwise.injective import schedule_other_outputs
 
-WIDE = 4
+TILE_WIDTH = 4
 """The neighbouring outputs in a tile, whose vectors of bytes are packed and stored together."""
 
-HIGH = 4
+TILE_HEIGHT = 4
 """The rows of a tile, which read and transpose half as many registers as separate rows; half as many rows
 with few registers."""
 
@@ -92,10 +92,10 @@ def _tile(group: Group, anchor: ComputeOp) -> tuple[int, int]:
     """The knob ``tile`` (rows, outputs): its sums, weights and data fit in the registers."""
     *_, row, along, _ = anchor.axis
     width, height, registers = extent_of(along), extent_of(row), group.target.vector_registers
-    default = (-1, HIGH // 2 if group.target.machine.few_registers else HIGH, WIDE)
+    default = (-1, TILE_HEIGHT // 2 if group.target.machine.few_registers else TILE_HEIGHT, TILE_WIDTH)
     made: dict[tuple[int, ...], None] = {default: None}
-    for high in range(1, min(height or HIGH, 2 * HIGH) + 1):
-        for wide in range(2, min(width or WIDE, 4 * WIDE) + 1):
+    for high in range(1, min(height or TILE_HEIGHT, 2 * TILE_HEIGHT) + 1):
+        for wide in range(2, min(width or TILE_WIDTH, 4 * TILE_WIDTH) + 1):
             if high * wide <= registers - 3:
                 made[-1, high, wide] = None
     high, wide = group.tile(width, list(made), default)

@@ -32,7 +32,7 @@ QUADS = (*x86.QUADS, *arm.QUADS)
 
 SIGN_BITS = 0x80808080
 
-PART = 256
+HIGH_PART_FACTOR = 256
 """The factor of the second part of a code."""
 
 
@@ -164,7 +164,7 @@ class IntegerProduct(Panels):
                 loop.Load(tile.sums, lanes.place(tile.number(r, vector, part), j))
                 for part in range(self.parts)
             )
-            value = e.cast("float32", low + high[0] * PART if high else low)
+            value = e.cast("float32", low + high[0] * HIGH_PART_FACTOR if high else low)
             if self.offset is not None and not self._has_integer_offset:
                 of_data = e.cast("float32", self._value_of_group(self.data_sum, tile.row + r, group))
                 value = value - lanes.broadcast(of_data) * loop.Load(self.offset, place)

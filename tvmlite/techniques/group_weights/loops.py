@@ -27,7 +27,7 @@ FEW_ROWS = 4
 TILE_ROWS = 6
 """With many rows, the rows of a tile whose sums stay in registers."""
 
-PART = 128
+PART_TERMS = 128
 """About the number of terms in a part of a panel that is stored as floats: its four vectors of columns fit in
 the first cache."""
 
@@ -151,7 +151,7 @@ class Product(Panels):
     ) -> e.Expr:
         """The codes in ``field`` of a vector of words, minus the middle code, as floats."""
         words = loop.Load(self.weight, (panel, word, lanes.at(vector, j)))
-        return lanes.decoded(words, field)
+        return lanes.decode(words, field)
 
     def _add_scaled(
         self, lanes: _Decoder, panel: e.Expr, group: e.Expr, memory: list[loop.Buffer], count: int
@@ -179,7 +179,7 @@ class Product(Panels):
 
     def _many_rows(self, lanes: _Decoder, panel: e.Expr) -> loop.Stmt:
         sizes = self.sizes
-        length = _part(sizes.group) if sizes.lanes > 1 else sizes.group  # no vectors: small stacks
+        length = _terms_of_part(sizes.group) if sizes.lanes > 1 else sizes.group  # no vectors: small stacks
         plain = loops.buffer("plain", (length, sizes.columns), "float32")
         count = loops.Cell("count")
 
@@ -287,7 +287,7 @@ class _Decoder(Lanes):
         """Add ``value`` to all lanes."""
         return self.each(lambda j: self.accumulate(sums, row, j, self.broadcast(value)))
 
-    def decoded(self, words: e.Expr, field: int) -> e.Expr:
+    def decode(self, words: e.Expr, field: int) -> e.Expr:
         """Field ``field`` of words, minus the middle code, as a float."""
         bits, middle = self.sizes.bits, self.sizes.middle
         shift = e.const(field * bits, "uint32")
@@ -303,8 +303,8 @@ class _Decoder(Lanes):
         )
 
 
-def _part(group: int) -> int:
+def _terms_of_part(group: int) -> int:
     """The number of terms in a part: whole groups, or a part that divides a group."""
-    if group <= PART:
-        return PART // group * group
-    return PART if group % PART == 0 else group
+    if group <= PART_TERMS:
+        return PART_TERMS // group * group
+    return PART_TERMS if group % PART_TERMS == 0 else group

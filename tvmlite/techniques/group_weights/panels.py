@@ -14,7 +14,7 @@ from tvmlite.techniques.group_weights.layout import WORD
 VECTORS = 4
 """The vectors of columns in a panel: their independent sums hide the latency of an addition."""
 
-STREAM = 4096
+PREFETCH_BYTES = 4096
 """The prefetch distance of words in bytes: the hardware prefetcher stops at the end of each page."""
 
 
@@ -108,9 +108,9 @@ class Panels:
         return loop.For(number, loops.index(0), extent, body(number), loop.PARALLEL, pragmas)
 
     def prefetch(self, panel: e.Expr, word: e.Expr, vector: int) -> loop.Stmt:
-        """Prefetch the vector of words ``STREAM`` bytes after this one, which may be in the next panel, or
+        """Prefetch the vector of words ``PREFETCH_BYTES`` after this one, which may be in the next panel, or
         past the last one."""
-        ahead = STREAM // (self.sizes.columns * WORD // 8)
+        ahead = PREFETCH_BYTES // (self.sizes.columns * WORD // 8)
         place = (panel, word + ahead, loops.index(vector * self.sizes.lanes))
         return loop.Evaluate(e.Call("prefetch", (loop.Load(self.weight, place),), "int32"))
 

@@ -19,7 +19,7 @@ from tvmlite.relay.passes.decisions import Decisions, decide
 from tvmlite.relay.passes.graph_pass import map_functions
 from tvmlite.te.templates.group import number, product
 from tvmlite.techniques.inner_product import operator as dense_winograd
-from tvmlite.techniques.winograd.apply_winograd import checked_bound
+from tvmlite.techniques.winograd.apply_winograd import check_bound
 
 INNER_PRODUCT = "inner product"
 """The name of the alternative to ``direct``."""
@@ -36,7 +36,7 @@ def apply_winograd_dense(
 ) -> Callable[[Module], Module]:
     """The pass for ``target`` that allows errors up to ``error_bound``, to be run before weights are packed.
     A bound that is negative or not a finite number is a ConfigError."""
-    checked_bound(error_bound)
+    check_bound(error_bound)
 
     def apply_winograd_dense(module: Module) -> Module:
         if not has_separate_additions(target):

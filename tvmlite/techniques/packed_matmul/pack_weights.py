@@ -70,7 +70,7 @@ def pack_weights(
 
 def _pack(node: Expr, target: Target, narrow: str | None, bound: float, decisions: Decisions | None) -> Expr:
     match node:
-        case Call("nn.dense", (data, Constant() as weight)) if _takes_pairs(node, weight, target):
+        case Call("nn.dense", (data, Constant() as weight)) if _can_use_pairs(node, weight, target):
             return _paired_dense(node, data, weight)
         case Call("nn.dense", (data, Constant() as weight)) if _is_integer_product(node, data, weight):
             return _integer_dense(node, data, weight, target)
@@ -126,7 +126,7 @@ def _transposed(weight: Constant) -> Constant:
     return DeferredConstant((rows, columns), weight.dtype, lambda out: weight.write_to(out.T), weight.span)
 
 
-def _takes_pairs(node: Call, weight: Constant, target: Target) -> bool:
+def _can_use_pairs(node: Call, weight: Constant, target: Target) -> bool:
     """Whether ``target`` sums two products of bfloat16 at once, and rows of ``weight`` are whole pairs."""
     if str(weight.dtype) != "bfloat16" or not target.has("avx512bf16") or node["out_dtype"] == "float64":
         return False

@@ -136,13 +136,15 @@ def reduce_row(
         return []
     several = vectors if extent is None or extent >= 4 * vectors * lanes else 1
     _, lane = stage.split(stage.fuse(*row), factor=lanes * several)
-    partial, (lane,) = _partial(group, op, lane)
+    partial, (lane,) = _partial_results(group, op, lane)
     part = group.stage(partial)
     in_registers(part, *several_vectors(part, lane, lanes if several > 1 else None))
-    return [partial, *_combined(group, op, lanes * several, combined)]
+    return [partial, *_combine(group, op, lanes * several, combined)]
 
 
-def _partial(group: Group, op: ComputeOp, lane: IterVar, inside: int = 0) -> tuple[Tensor, list[IterVar]]:
+def _partial_results(
+    group: Group, op: ComputeOp, lane: IterVar, inside: int = 0
+) -> tuple[Tensor, list[IterVar]]:
     """Make partial results of ``op`` over ``lane``. Return them (of a tuple, the first) and their loops
     inside the reduction: over the partial results, and the last ``inside`` data axes."""
     made = group.schedule.rfactor(op.output(0), lane, factor_axis=len(op.axis) - inside)
@@ -153,14 +155,14 @@ def _partial(group: Group, op: ComputeOp, lane: IterVar, inside: int = 0) -> tup
     return partial, inner
 
 
-def _combined(group: Group, op: ComputeOp, width: int, at_once: int) -> list[Tensor]:
+def _combine(group: Group, op: ComputeOp, width: int, at_once: int) -> list[Tensor]:
     """Combine ``width`` partial results as a tree, ``at_once`` to one: a chain of them would wait."""
     found: list[Tensor] = []
     while width > at_once:
         width = max(at_once, width // at_once)
         stage = group.stage(op)
         _, lane = stage.split(compute_of(stage).reduce_axis[-1], factor=width)
-        partial, (lane,) = _partial(group, op, lane)
+        partial, (lane,) = _partial_results(group, op, lane)
         found.append(partial)
         in_registers(group.stage(partial), reduction_loops(group.stage(partial)), lane)
     for leaf in reduction_loops(group.stage(op)):
@@ -214,11 +216,11 @@ def _interleaved(group: Group, op: ComputeOp, lanes: int) -> list[Tensor]:
     if extent is not None and extent < 2 * PARTIAL_RESULTS:
         return []
     _, iteration = stage.split(stage.fuse(*row), factor=PARTIAL_RESULTS)
-    first, axes = _partial(group, op, iteration, inside=1)
+    first, axes = _partial_results(group, op, iteration, inside=1)
     in_registers(group.stage(first), axes[:1], axes[1])
     stage = group.stage(op)
     _, iteration = stage.split(compute_of(stage).reduce_axis[-1], factor=COMBINED_AT_ONCE)
-    second, axes = _partial(group, op, iteration, inside=1)
+    second, axes = _partial_results(group, op, iteration, inside=1)
     in_registers(group.stage(second), axes[:1], axes[1])
     for leaf in reduction_loops(group.stage(op)):
         group.stage(op).unroll(leaf)

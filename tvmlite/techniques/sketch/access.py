@@ -90,7 +90,7 @@ def have_one_stride(op: ComputeOp, outer: IterVar, inner: IterVar) -> bool:
     """Whether the two axes can be fused: each read of ``op`` has one stride over both, and they occur only in
     indices of reads."""
     extent = extent_of(inner)
-    if extent is None or extent_of(outer) is None or _mentioned(op, {outer.var, inner.var}):
+    if extent is None or extent_of(outer) is None or _used_outside_reads(op, {outer.var, inner.var}):
         return False
     for read in reads_of(op):
         steps = [_stride(read, axis) for axis in (outer, inner)]
@@ -110,7 +110,7 @@ def _stride(read: TensorRead, axis: IterVar) -> int | None:
     return stride
 
 
-def _mentioned(op: ComputeOp, variables: set[e.Expr]) -> bool:
+def _used_outside_reads(op: ComputeOp, variables: set[e.Expr]) -> bool:
     """Whether the formula of ``op`` uses one of ``variables`` outside the indices of its reads."""
     todo: list[Any] = list(op.body)
     while todo:

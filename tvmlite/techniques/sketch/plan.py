@@ -80,7 +80,7 @@ class Plan:
             todo.extend(reader for tensor in one.outputs for reader in self.group.readers(tensor))
         return True
 
-    def open_operands(self, op: ComputeOp) -> list[ComputeOp]:
+    def unplaced_operands(self, op: ComputeOp) -> list[ComputeOp]:
         """The operands of ``op`` whose placement is still open."""
         return [
             tensor.op

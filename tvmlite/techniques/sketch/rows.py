@@ -49,7 +49,7 @@ def passes(plan: Plan, ops: Sequence[ComputeOp], host: Tensor, kept: Sequence[It
     """
     group, stage, name = plan.group, plan.group.stage(host), plan.name(host.op)
     readers = [*ops, stage.op]
-    operands = dict.fromkeys(one for op in readers for one in plan.open_operands(op))  # type: ignore[arg-type]
+    operands = dict.fromkeys(one for op in readers for one in plan.unplaced_operands(op))  # type: ignore[arg-type]
     own = [one for one in operands if plan.has_only_readers(one, set(readers))]
     held = [one for one in own if _chosen_place(plan, one) != "inline"]
     formula = group.formula(host)
@@ -99,7 +99,7 @@ def in_vectors(stage: Stage, axis: IterVar, lanes: int, several: int) -> None:
 
 def _inline_operands(plan: Plan, op: ComputeOp) -> None:
     """Inline the operands that only ``op`` reads."""
-    for operand in plan.open_operands(op):
+    for operand in plan.unplaced_operands(op):
         if plan.group.readers(operand.output(0)) == [op]:
             plan.operands[operand] = "inline"
             plan.group.stage(operand).compute_inline()

@@ -47,7 +47,7 @@ def tiled(nest: Nest, reads: Sequence[TensorRead], reduction: Reduction, tiles: 
     order = chosen_order(nest, reduction, tiles[0])
     blocks = chosen_blocks(nest, reduction, tiles)
     copies = chosen_copies(nest, reduction, reads, tile)
-    placed = {operand: chosen_place(nest, operand, copies) for operand in nest.plan.open_operands(op)}
+    placed = {operand: chosen_place(nest, operand, copies) for operand in nest.plan.unplaced_operands(op)}
     for operand, place in placed.items():
         nest.plan.operands[operand] = place
         if place == "inline":
@@ -87,7 +87,7 @@ def _iterations(reduction: Reduction, tile: Tile) -> int | None:
     return product(None if extent is None else -(-extent // size) for extent, size in extents)
 
 
-def _inside(reduction: Reduction, tile: Tile) -> list[int]:
+def _inner_axes(reduction: Reduction, tile: Tile) -> list[int]:
     """The axes other than the vector's, in loop order within a step: those that vectors depend on innermost,
     so that a loaded scalar is multiplied by all vectors at once and then no longer needed."""
     vectors = [o for o in reduction.operands if o.patterns[tile.vector] != ABSENT]
@@ -100,7 +100,7 @@ def _accumulators(nest: Nest, reduction: Reduction, tile: Tile) -> tuple[Stage, 
     host for these axes, in the nest's order."""
     group, stage = nest.group, nest.group.stage(nest.op)
     loops = [stage.fuse(*axes) for axes in nest.axes]
-    places = [*_inside(reduction, tile), tile.vector]
+    places = [*_inner_axes(reduction, tile), tile.vector]
     stage.reorder(*(loops[n] for n in places))
     sums = group.schedule.cache_write(nest.op.output(0), "local")
     if nest.host.op is nest.op:

@@ -63,7 +63,7 @@ def apply_winograd(
     """The pass that allows errors up to ``error_bound``, to be run when channels are in blocks
     (``alter_op_layout``). With ``pairs``, convolutions of pairs of bfloat16 may become filterings in float32
     of the rounded operands. A bound that is negative or not a finite number is a ConfigError."""
-    checked_bound(error_bound)
+    check_bound(error_bound)
 
     def apply_winograd(module: Module) -> Module:
         return map_functions(
@@ -73,7 +73,7 @@ def apply_winograd(
     return apply_winograd
 
 
-def checked_bound(error_bound: float) -> None:
+def check_bound(error_bound: float) -> None:
     """Raise a ConfigError unless ``error_bound`` is a finite number of at least 0."""
     if not (isinstance(error_bound, (int, float)) and 0 <= error_bound < math.inf):
         raise ConfigError(f"error_bound is {error_bound!r}, expected a relative error such as 1e-4, or 0")

@@ -44,7 +44,7 @@ of channels; the default is the processor's best distance (``Machine.prefetch_fa
 
 
 @dataclass(frozen=True)
-class _Parts:
+class _Stages:
     """The stages: tiles transformed along one axis and both, products, half transformed back, pixels."""
 
     half_transformed: ComputeOp
@@ -54,9 +54,9 @@ class _Parts:
     result: ComputeOp
 
     @staticmethod
-    def of(group: Group) -> _Parts:
+    def of(group: Group) -> _Stages:
         names = ("halfway", "there", "products", "back", "result")
-        return _Parts(*(group.tagged(f"winograd_{name}")[-1] for name in names))
+        return _Stages(*(group.tagged(f"winograd_{name}")[-1] for name in names))
 
 
 @template("winograd", WINOGRAD)
@@ -68,7 +68,7 @@ def winograd(group: Group) -> None:
     make a chunk; ``first``, whether all tiles are transformed before the rest is divided among threads;
     ``ahead``, the prefetch distance.
     """
-    parts = _Parts.of(group)
+    parts = _Stages.of(group)
     host = group.host(parts.result.output(0))
     group.inline_all_but({host.op, parts.transformed, parts.half_inverse, parts.half_transformed})
     sums = group.schedule.cache_write(parts.products.output(0), "local").op
@@ -122,7 +122,7 @@ def _tile(group: Group, products: ComputeOp) -> RegisterTile:
     return RegisterTile(rows, blocks)
 
 
-def _tiles_per_chunk(group: Group, parts: _Parts, tile: RegisterTile) -> int:
+def _tiles_per_chunk(group: Group, parts: _Stages, tile: RegisterTile) -> int:
     """The knob ``several``; by default the value with the least traffic to the second cache: the weight is
     read once per chunk, a chunk's tiles once per ``tile.blocks`` blocks of output channels."""
     tiles, channels = extent_of(parts.products.axis[2]), extent_of(parts.products.axis[1])
@@ -201,7 +201,7 @@ def _multiply(
         sums.prefetch(op.inputs[-1], channel, ahead)
 
 
-def _transform_tiles(group: Group, parts: _Parts, host: Stage, place: IterVar | None) -> None:
+def _transform_tiles(group: Group, parts: _Stages, host: Stage, place: IterVar | None) -> None:
     """Transform tiles one by one, a vector of channels at a time: at ``place``, or all of them first."""
     stage = group.stage(parts.transformed)
     batch, a, b, tile, block, lane = stage.leaf_iter_vars
