@@ -156,7 +156,7 @@ def _with_levels(compile_for: Callable[..., CompiledModule], targets: Mapping[st
     levels, here = [], None
     for name, target in targets.items():
         made = compile_for(target=target)
-        constants, labels = made.constants.unmade(), made.kernel_labels
+        constants, labels = made.constants.without_blob(), made.kernel_labels
         levels.append(
             Level(name, target, made.entry, constants, made.kernels, labels, made.module, made.report)
         )

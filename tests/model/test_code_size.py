@@ -67,14 +67,14 @@ def test_code_for_particular_processors_is_left_out_first(
 
 def test_what_is_too_long_is_an_error_that_lists_functions(tmp_path: Path) -> None:
     with pytest.raises(
-        UnsupportedError, match=r"net: code_size is 100 bytes, and its code is .* at least, by "
+        UnsupportedError, match=r"net: code_size is 100 bytes, and its smallest code is .*, by "
     ) as e:
         model("c -system=none").export(tmp_path / "net.c", code_size=100)
 
     rows = re.findall(r"(\w+) ([\d,]+)(?:, |$)", e.value.message.split(": ")[-1])
     found = {name: int(size.replace(",", "")) for name, size in rows}
     assert {"net", "tl_dot_rows_i8"} <= found.keys()
-    total = int(re.search(r"its code is ([\d,]+) at", e.value.message)[1].replace(",", ""))  # type: ignore[index]
+    total = int(re.search(r"its smallest code is ([\d,]+), by", e.value.message)[1].replace(",", ""))  # type: ignore[index]
     assert total == sum(found.values())
     assert not (tmp_path / "net.c").exists()
 

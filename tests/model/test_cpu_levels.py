@@ -239,9 +239,9 @@ def test_every_instruction_set_of_every_level_is_checked() -> None:
         (["avx3"], TARGET, "there is no level 'avx3'; levels are baseline, avx2, avx512, vnni, amx"),
         ([], TARGET, r"expected some of baseline, .*, each once, got \[\]"),
         (["avx2", "avx2"], TARGET, r"each once, got \['avx2', 'avx2'\]"),
-        (["avx2"], "c", "target 'c' has no levels, those are of x86-64"),
-        (["avx2"], "llvm -mtriple=aarch64-linux-gnu", "has no levels, those are of x86-64"),
-        (["avx2"], f"{TARGET} -mcpu=haswell", "names a processor, and so do the levels"),
+        (["avx2"], "c", "target 'c' has no CPU levels: only x86-64 targets have"),
+        (["avx2"], "llvm -mtriple=aarch64-linux-gnu", "has no CPU levels: only x86-64 targets have"),
+        (["avx2"], f"{TARGET} -mcpu=haswell", "names a processor, but cpu_levels choose it"),
         ([2], TARGET, "cpu_levels"),
     ],
 )
@@ -251,7 +251,7 @@ def test_levels_that_there_are_not_are_errors(levels: list[str], target: str, te
 
 
 def test_c_source_has_no_levels(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"C source has no levels of processors"):
+    with pytest.raises(InputError, match=r"C source cannot contain CPU levels"):
         compiled(["baseline", "avx2"]).export(tmp_path / "net.c")
     with pytest.raises(InputError, match=r"cpu_levels is 'avx2', expected a list of names"):
         tvmlite.compile(network(), TARGET, cpu_levels="avx2")

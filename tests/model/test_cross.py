@@ -196,7 +196,7 @@ def test_libraries_for_systems_have_their_endings(
     lib = tvmlite.compile(network(), target=f"llvm -mtriple={triple}", name="net")
     for other in (".so", ".a", ".tar"):
         with pytest.raises(
-            InputError, match=rf"(?s)of code for {system}, \{ending} is linked.*hint: .*net\.c"
+            InputError, match=rf"(?s)code for {system} can only be linked to \{ending}.*hint: .*net\.c"
         ):
             lib.export(tmp_path / f"net{other}")
     other = ".dll" if ending == ".dylib" else ".dylib"

@@ -75,7 +75,7 @@ def _nodes() -> dict[str, Any]:
         "type": relay.TensorType((2, 3)), "type_annotation": relay.TensorType((2, 3)),
         "data": np.ones((2, 3), np.float32), "value": x, "op": "add", "args": (x, x), "params": (x,),
         "body": body, "var": v, "condition": flag, "then": x, "otherwise": body, "fields": (x, body),
-        "index": 0, "dims": (relay.dim("found"),), "turns": 3, "states": (v,), "initial": (x,),
+        "index": 0, "dims": (relay.dim("found"),), "trip_count": 3, "states": (v,), "initial": (x,),
         "functions": {"main": function}, "expr": body, "node": body, "text": TEXT,
         "result": relay.TensorType((2, 3)), "module": relay.Module({"main": function}), "model": None,
     }  # fmt: skip
@@ -108,7 +108,7 @@ def _examples() -> dict[str, list[dict[str, Any]]]:
     loop = {
         "index": index,
         "states": nodes["states"],
-        "turns": 3,
+        "trip_count": 3,
         "condition": None,
         "initial": (x,),
         "body": after,

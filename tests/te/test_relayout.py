@@ -106,7 +106,7 @@ def test_a_loop_that_reduces_and_runs_over_elements_cannot_be_cached() -> None:
     s, _, B, k = gram()
     s[B].fuse(B.op.axis[1], k)
     with pytest.raises(
-        ScheduleError, match=r"cache_write: axis j\.k\.fused of stage B both reduces and runs"
+        ScheduleError, match=r"cache_write: axis j\.k\.fused of stage B is fused from a reduce axis"
     ):
         s.cache_write(B, "local")
     with pytest.raises(

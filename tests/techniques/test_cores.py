@@ -113,7 +113,7 @@ def test_work_too_small_to_share_says_so() -> None:
     b = te.compute((64, 64), lambda i, j: a[i, j] + 1, name="b")
     (plan,) = chunk_plans(te.lower(te.create_schedule(b.op), [a, b]), 8)
     assert plan.iterations == 1
-    assert plan.reason == "12288 units of work are one thread's"
+    assert plan.reason == "12288 units of work run on one thread"
 
 
 def test_turns_that_are_cut_short_have_less_work() -> None:

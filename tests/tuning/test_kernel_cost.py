@@ -67,7 +67,7 @@ def test_a_kernel_of_which_there_is_no_task_is_counted_as_not_measured() -> None
     cost = cost_on(Machine())
 
     assert cost(group("n")) == float("inf")
-    assert cost.reasons() == "1 kernel not measured: 1 as no tuning task"
+    assert cost.reasons() == "1 kernel not measured: 1 not being tuning tasks"
 
 
 def test_after_the_end_nothing_is_measured_and_all_is_counted() -> None:

@@ -80,7 +80,7 @@ def test_better_is_what_every_copy_is(libs: list[CompiledModule]) -> None:
     assert not by_luck.is_better
     assert by_luck.why_not == (
         "each was loaded 2 times, with its weights at other addresses, and 1 of the 4 pairs do not show "
-        "a gain: it may come from where the weights lie"
+        "a gain: it may be due to the addresses of the weights"
     )
     assert runs(1000, 1010, 1000, 1010).why_not == "it is slower there"
     same = runs(1000, 1000, 1000, 1000)

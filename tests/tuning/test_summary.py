@@ -63,13 +63,17 @@ def test_kernels_that_were_not_seen_in_the_model_are_told_as_such() -> None:
 
 
 def test_kernels_that_are_no_tasks_are_told_by_reason() -> None:
-    skipped = {"a": "open dimensions n", "b": "open dimensions n", "c": "its loops are given as they are"}
+    skipped = {
+        "a": "open dimensions n",
+        "b": "open dimensions n",
+        "c": "its loops are written by hand (te.extern)",
+    }
 
     lines = tuning_summary.lines([], skipped, {"a": 0.5, "b": 0.25, "c": 0.25}, {})
 
     assert lines == [
         "2 kernels (75.0% of the time): not tuned: open dimensions n",
-        "1 kernel (25.0% of the time): not tuned: its loops are given as they are",
+        "1 kernel (25.0% of the time): not tuned: its loops are written by hand (te.extern)",
     ]
 
 

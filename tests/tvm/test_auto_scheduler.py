@@ -211,7 +211,9 @@ def test_a_log_of_tvms_that_does_not_fit_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"no workload 'nobody/made/this'(?s:.*)register_workload"):
         list(auto_scheduler.load_records(log))
     with (
-        pytest.raises(UnsupportedError, match="is a log of TVM's auto-scheduler: it is of TVM's own kernels"),
+        pytest.raises(
+            UnsupportedError, match="is a log of TVM's auto-scheduler: its records are for TVM's kernels"
+        ),
         auto_scheduler.ApplyHistoryBest(log),
     ):
         pass
@@ -260,7 +262,10 @@ def test_how_far_workloads_are_from_each_other() -> None:
         (lambda: auto_scheduler.TuningOptions(measure_callbacks=[print]), "measure_callbacks has a builtin"),
         (lambda: auto_scheduler.RPCRunner("pi", "localhost", 9190), "nothing is measured on other machines"),
         (lambda: auto_scheduler.PreloadCustomSketchRule(None, None), "no rules of one's own"),
-        (lambda: auto_scheduler.TaskScheduler([], objective_func=max), "what counts is the time of a run"),
+        (
+            lambda: auto_scheduler.TaskScheduler([], objective_func=max),
+            "not supported: the time of a run is minimized",
+        ),
         (lambda: auto_scheduler.ComputeDAG([1]), "a list of tensors"),
     ],
 )
@@ -325,3 +330,13 @@ def test_a_result_has_seconds_with_values_and_an_entry_is_pickled() -> None:
     del registry.WORKLOAD_FUNC_REGISTRY[key]
     registry.deserialize_workload_registry_entry(again)
     assert [one.name for one in registry.workload_key_to_tensors(key)] == ["A", "B", "C"]
+
+
+@pytest.mark.slow
+def test_a_task_without_trials_has_an_infinite_best_cost() -> None:
+    tasks = [auto_scheduler.SearchTask(func=product, args=(n, n, n), target="llvm") for n in (4, 8)]
+    scheduler = auto_scheduler.TaskScheduler(tasks, strategy="round-robin")
+
+    scheduler.tune(auto_scheduler.TuningOptions(1, runner=runner(), verbose=0), "sketch.random")
+
+    assert 0 < scheduler.best_costs[0] < scheduler.best_costs[1] == float("inf")

@@ -250,7 +250,7 @@ def test_a_database_gives_the_latest_or_all() -> None:
 
 
 def test_a_server_for_results_is_an_error_by_name() -> None:
-    with pytest.raises(UnsupportedError, match="RedisDatabase: no server is asked"):
+    with pytest.raises(UnsupportedError, match="RedisDatabase: servers are not supported"):
         database.RedisDatabase()
 
 

@@ -69,7 +69,7 @@ def use(name: str) -> None:
         ("tvm.micro.Session", "docs/microcontrollers.md"),
         ("tvm.relay.transform.PartialEvaluate", "relay.transform.Inline and"),
         ("tvm.relay.frontend.from_keras", "from_onnx"),
-        ("tvm.relay.op.dyn.reshape", "relay.reshape takes its sizes, axes and scales in a tensor, too"),
+        ("tvm.relay.op.dyn.reshape", "relay.reshape also takes its sizes, axes and scales in a tensor"),
         ("tvm.relay.op.nn.bitserial_dense", "no kernels of single bits"),
         ("tvm.relax.frontend", "relay, or"),
         ("tvm.script.tir.prim_func", "TVMScript is not read"),

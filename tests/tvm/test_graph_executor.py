@@ -254,8 +254,8 @@ def test_a_graph_calls_functions_by_their_names() -> None:
     [
         ("{", "the graph is no JSON"),
         ("[" * 100_000, "the graph is no JSON"),
-        ("{}", "has not nodes, arg_nodes"),
-        (graph(node_row_ptr=[0, 1, 1, 3]), "has not nodes"),
+        ("{}", "the graph lacks nodes, arg_nodes"),
+        (graph(node_row_ptr=[0, 1, 1, 3]), "the graph lacks nodes"),
         (graph(node_row_ptr=[0, 2, 1, 3, 4]), "does not number the results"),
         (graph(arg_nodes=[1]), "are not its inputs"),
         (graph(arg_nodes=[-1]), "are not its inputs"),

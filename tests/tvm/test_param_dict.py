@@ -69,10 +69,10 @@ def test_bytes_made_by_hand_are_read_and_written() -> None:
     ("given", "text"),
     [
         (b"", "takes 8 bytes at 0, and 0 are left"),
-        (b"\1" * 40, "the magic number is another"),
+        (b"\1" * 40, "wrong magic number"),
         (by_hand()[:-1], "takes 8 bytes at .*, and 7 are left"),
         (by_hand() + b"x", "1 bytes are left after the last array"),
-        (by_hand((b"w", b"w")), "a name comes twice"),
+        (by_hand((b"w", b"w")), "duplicate name"),
         (by_hand((b"\xff",)), "is not UTF-8"),
         (by_hand(device=2), "is of device 2"),
         (by_hand(lanes=4), "dtype 2:32x4"),

@@ -165,7 +165,7 @@ def test_a_rule_of_the_program_alters_layouts() -> None:
 @pytest.mark.parametrize(
     ("layouts", "error", "text"),
     [
-        ({"nn.dense": ["NCHW"]}, UnsupportedError, r"nn\.dense has no layout to be asked for"),
+        ({"nn.dense": ["NCHW"]}, UnsupportedError, r"no layout can be requested for nn\.dense"),
         ({"nn.conv2d": ["default", "OIHW"]}, ConfigError, "expected that of the data first, by name"),
         ({"nn.conv2d": ["NCHW"]}, ConfigError, "expected those of data and kernel"),
         ({"nn.conv2d": ["NWHC", "default"]}, ConfigError, "no default kernel layout for data in NWHC"),

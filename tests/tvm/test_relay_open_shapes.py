@@ -93,7 +93,7 @@ def test_one_extent_of_two_shapes_has_one_value_where_sizes_are_computed_of_it()
     ones = relay.ones(x.type_annotation.shape, "float32")
 
     assert [one.shape for one in results(relay.Tuple([x, y]), numbers(2), numbers(3))] == [(2,), (3,)]
-    with pytest.raises(TvmliteError, match=r"one relay.Any\(\) is 2 and 3 in the arguments, and a size"):
+    with pytest.raises(TvmliteError, match=r"one relay.Any\(\) is 2 and 3 in the arguments, and an extent"):
         results(relay.Tuple([ones, x, y]), numbers(2), numbers(3))
 
 

@@ -396,6 +396,22 @@ def test_passes_of_ones_own_are_functions_and_classes() -> None:
     assert Scaled(2.0).factor == 2
 
 
+def test_a_pass_over_functions_leaves_those_that_are_not_relays() -> None:
+    tir = tvm.tir
+    other = tir.PrimFunc([tir.Var("n", "int32")], tir.Evaluate(0))
+    x = relay.var("x", shape=())
+    module = tvm.IRModule({"main": relay.Function([x], x), "other": other})
+
+    @relay.transform.function_pass(opt_level=0)
+    def double(function: relay.Function, mod: object, context: object) -> relay.Function:
+        return relay.Function(function.params, function.body * relay.const(2.0))
+
+    found = double(module)
+
+    assert found["other"] is other
+    assert relay.create_executor(mod=found).evaluate()(3.0).numpy() == 6
+
+
 def test_instruments_are_told_of_every_pass() -> None:
     heard: list[str] = []
 

@@ -206,7 +206,7 @@ def test_a_mistake_in_a_text_is_an_error_with_its_place(text: str, message: str)
     [
         ("ref(1)", "references"),
         ("match (1) {}", "algebraic data types"),
-        ("memory.kill(1)", r"(?s)the operator memory\.kill is not .*TVM has lowered"),
+        ("memory.kill(1)", r"(?s)the operator memory\.kill is not .*lowered by TVM"),
     ],
 )
 def test_what_is_not_supported_in_a_text_is_named(text: str, what: str) -> None:

@@ -210,7 +210,7 @@ def test_an_output_that_is_no_argument_is_computed_for_its_readers() -> None:
 
 
 def test_a_call_of_a_python_function_is_no_element() -> None:
-    with pytest.raises(TensorExpressionError, match="its element is a statement") as error:
+    with pytest.raises(TensorExpressionError, match="fcompute returns a statement") as error:
         te.compute((), lambda: tvm.tir.call_packed("some.function", 1))
     assert "te.extern with tvm.tir.call_packed" in str(error.value.hint)
 

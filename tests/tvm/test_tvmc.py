@@ -190,7 +190,7 @@ def test_other_machines_and_files_are_errors(
     [
         (["--outptu", "m.so"], "did you mean --output?"),
         (["--input-shapes", "x:2,4"], "expected 'name:[extent,...] name:[extent,...]'"),
-        (["--input-shapes", "x:[2,a]"], "'x:[2,a]' has no whole extents"),
+        (["--input-shapes", "x:[2,a]"], "'x:[2,a]' has an extent that is not an integer"),
     ],
 )
 def test_a_mistyped_option_is_an_error(model: Path, capsys: Any, words: list[str], text: str) -> None:

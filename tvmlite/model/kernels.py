@@ -126,7 +126,7 @@ def lowered_kernel(task: KernelTask, target: Target) -> loop.Function:
 
 def _lowered(task: KernelTask, target: Target) -> LoweredGroup:
     try:
-        return lowered_group(task.plain, target, task.symbol, task.config)
+        return lowered_group(task.canonical, target, task.symbol, task.config)
     except TvmliteError as error:
         error.add_note(f"while lowering the kernel {task.symbol}")
         raise
@@ -151,7 +151,9 @@ def interface_of(task: KernelTask, function: loop.Function) -> KernelInterface:
     sweeps = any(
         isinstance(node, loop.For) and node.alternates_direction for node in reachable(function.body)
     )
-    return KernelInterface(task.symbol, dimensions(task.plain), function.workspace, function.messages, sweeps)
+    return KernelInterface(
+        task.symbol, dimensions(task.canonical), function.workspace, function.messages, sweeps
+    )
 
 
 def interfaces_of(

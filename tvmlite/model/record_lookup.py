@@ -87,7 +87,7 @@ class Choices:
         made = Choices(target, notes=[f"{name}: {note}" for note in _unusable(loaded, target)])
         made.given = bool(loaded.records) or not loaded.decisions
         current = rec.current(loaded, target, num_threads())
-        made.comparisons = rec.comparisons(r for r in current if tasks.is_of_group(r.task))
+        made.comparisons = rec.comparisons(r for r in current if tasks.is_fused_task(r.task))
         made.decisions = latest(loaded.decisions, target, VERSION, num_threads())
         return made
 
@@ -197,7 +197,7 @@ def _unusable(loaded: rec.Records, target: Target) -> list[str]:
         count = sum(r.threads in elsewhere for r in everything)
         threads = shortened(", ".join(map(str, elsewhere)))
         notes.append(f"{count} records were measured with {threads} threads, here are {here}: skipped")
-    others = sum(not tasks.is_of_group(r.task) for r in loaded)
+    others = sum(not tasks.is_fused_task(r.task) for r in loaded)
     if others:
         notes.append(f"{others} records are of tasks of other kinds than a model's kernels: skipped")
     return notes

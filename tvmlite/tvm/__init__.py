@@ -8,8 +8,8 @@
 A program that says ``import tvm`` runs unchanged after ``sys.modules["tvm"] = tvmlite.tvm``: imports of
 ``tvm.relay`` and the like then give the modules of this package (``tvmlite.tvm.alias``).
 
-A name's module is loaded when the name is first used. What cannot be here (devices other than the CPU,
-objects of TVM's foreign function interface, TVMScript) is an error that names the thing and what to use.
+A name's module is loaded when the name is first used. Names that tvmlite does not support (devices other than
+the CPU, objects of TVM's foreign function interface, TVMScript) raise an error that says what to use instead.
 """
 
 from tvmlite.tvm import lazy
@@ -18,7 +18,7 @@ from tvmlite.tvm.alias import install
 install()
 
 __version__ = "0.11.0"
-"""The version of TVM whose names these are."""
+"""The version of TVM whose Python surface this package has."""
 
 __getattr__, __all__ = lazy.attributes(  # pyright: ignore[reportUnsupportedDunderAll]
     __name__,

@@ -1,4 +1,4 @@
-"""After ``sys.modules["tvm"] = tvmlite.tvm`` an import of ``tvm.x`` gives ``tvmlite.tvm.x`` itself."""
+"""Import hooks: after ``sys.modules["tvm"] = tvmlite.tvm``, ``import tvm.x`` imports ``tvmlite.tvm.x``."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ ALIAS = "tvm"
 
 
 class _Module(Loader):
-    """Loads the module ``name``, which then has two names.
+    """Loads a module under a second name, as the same object that ``import name`` gives.
 
-    Without it Python would find the same file under the second name and run it again, and classes of the two
-    copies would not know each other.
+    Without this loader Python would find the file under the second name and execute it again, and
+    ``isinstance`` would fail between the classes of the two copies.
     """
 
     def __init__(self, name: str) -> None:
@@ -29,7 +29,7 @@ class _Module(Loader):
         return module
 
     def exec_module(self, module: ModuleType) -> None:
-        """The module has run under its own name; the import machinery put another's spec on it."""
+        """Restore the module's own spec, which the import machinery replaced; the module has already run."""
         module.__spec__ = self._spec
 
 
@@ -45,8 +45,8 @@ class _Aliased(MetaPathFinder):
 
 
 class _KeepingFunctions(ModuleType):
-    """A package, one of whose functions has the name of a module in it, as ``tvm.topi.nn.conv2d``: importing
-    the module does not put it in the function's place."""
+    """A package with a function and a submodule of the same name, such as ``tvm.topi.nn.conv2d``: importing
+    the submodule does not replace the function."""
 
     def __setattr__(self, name: str, value: object) -> None:
         if not isinstance(value, ModuleType) or isinstance(getattr(self, name, value), ModuleType):
@@ -54,8 +54,8 @@ class _KeepingFunctions(ModuleType):
 
 
 class _NotHere(MetaPathFinder, Loader):
-    """Finds the modules of TVM that have no file here (``tvmlite.tvm.absent``): where the names of one are in
-    another module, that."""
+    """Finds TVM's modules that have no file here (``tvmlite.tvm.absent``): another module of this package, if
+    that has the names, or else an empty package whose names raise errors."""
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
@@ -69,8 +69,8 @@ class _NotHere(MetaPathFinder, Loader):
         return ModuleSpec(fullname, self, is_package=True) if absent.is_absent(name) else None
 
     def _another(self, name: str, place: str) -> str:
-        """The module ``tvm.<place>``. Where ``name`` is a function of its package too, here or in TVM, that
-        stays what the package's attribute is."""
+        """The full name of the module ``place``. If ``name`` is also a function of its package, here or in
+        TVM, the package's attribute remains the function."""
         package, _, last = f"{PACKAGE}.{name}".rpartition(".")
         owner = sys.modules[package]
         known = last in dir(owner) or name in importlib.import_module(f"{PACKAGE}.absent").NAMES
@@ -82,11 +82,11 @@ class _NotHere(MetaPathFinder, Loader):
         return importlib.import_module(f"{PACKAGE}.absent").module(spec.name.removeprefix(f"{PACKAGE}."))
 
     def exec_module(self, module: ModuleType) -> None:
-        """There is nothing to run."""
+        """Do nothing: ``create_module`` returns a complete module."""
 
 
 def install() -> None:
-    """Put the finders before and after Python's own, once."""
+    """Add one finder before Python's own and one after them, unless they are there already."""
     if not any(isinstance(finder, _Aliased) for finder in sys.meta_path):
         sys.meta_path.insert(0, _Aliased())
         sys.meta_path.append(_NotHere())

@@ -1,7 +1,7 @@
-"""TVM's names of what our objects have, entered in their classes when ``tvmlite.tvm`` is used.
+"""TVM's attribute names for the classes of ``tvmlite.te``, added to them when ``tvmlite.tvm`` is used.
 
-The objects are those of ``tvmlite.te``, which does not know these names: ``loop.loop_var`` is ``loop.var``,
-``axis.iter_type`` a number for ``axis.kind``, and so on.
+``tvmlite.te`` itself does not know these names: ``loop.loop_var`` is ``loop.var``, ``axis.iter_type`` is a
+number for ``axis.kind``, and so on.
 """
 
 from __future__ import annotations
@@ -40,14 +40,14 @@ ITER_TYPES = {
     "Parallelized": 7,
     "Tensorized": 8,
 }
-"""TVM's numbers of what an axis is, or what became of its loop."""
+"""TVM's numbers for the kind of an axis, or for the kind of loop that the schedule made of it."""
 
 _OF_KIND = {"data": 0, "reduce": 2, "ordered": 3}
 _OF_LOOP = {"unroll": 5, "vectorize": 6, "parallel": 7}
 
 
 class AttachType(str):
-    """Where the loops of a stage stand, in our word, which equals TVM's number of it too."""
+    """A stage's attach type as a word (``"root"``); it also equals TVM's number for it."""
 
     __slots__ = ()
     numbers: ClassVar[dict[str, int]] = {"root": 1, "inline": 2, "at": 4}
@@ -64,7 +64,7 @@ class AttachType(str):
 
 @dataclass(frozen=True)
 class LoopAttributes:
-    """What a schedule says of one loop, in TVM's words."""
+    """The attributes that a schedule gives one loop, under TVM's names."""
 
     iter_type: int
     pragma_keys: tuple[Text, ...]
@@ -96,7 +96,7 @@ def _statements(seq: ir.Seq) -> tuple[ir.Stmt, ...]:
 
 
 def is_packed_call(stmt: Any) -> bool:
-    """Whether ``stmt`` calls a Python function, of which ours checks the result."""
+    """Whether ``stmt`` is a call of a Python function, which tvmlite writes as an assertion on its result."""
     called = stmt.condition.a if isinstance(stmt, ir.Assert) and isinstance(stmt.condition, e.Equal) else None
     return isinstance(called, e.Foreign) and called.kind == "packed"
 
@@ -110,12 +110,12 @@ _OPS = {
 
 
 def _called(call: e.Foreign) -> Intrinsic:
-    """What is called, under TVM's name; ``call.name`` says which function."""
+    """TVM's operator for this kind of call; ``call.name`` is the function's name."""
     return Intrinsic(f"tir.{_OPS.get(call.kind, call.kind)}")
 
 
 def _checked(check: ir.Assert) -> Any:
-    """What is checked: of a call of a Python function the call, as TVM writes it."""
+    """The condition of ``check``; for the call of a Python function, the call as TVM writes it."""
     if not is_packed_call(check):
         return check.condition
     return importlib.import_module("tvmlite.tvm.tir.calls").packed_call(check.condition.a)  # type: ignore[attr-defined]
@@ -130,13 +130,14 @@ _shape_of = t.Tensor.shape.fget
 
 
 def _shape(tensor: t.Tensor) -> tuple[Any, ...]:
-    """The extents of its axes."""
+    """The extents of the tensor's axes."""
     assert _shape_of is not None
     return tuple([Extent(n) if type(n) is int else n for n in _shape_of(tensor)])
 
 
 def _astype(value: Any, dtype: str, span: Any = None) -> e.Expr:
-    """This value converted to ``dtype``, which may be ``"float"``; a constant of TVM's at once."""
+    """Convert ``value`` to ``dtype`` (short names such as ``"float"`` are allowed). A constant made by a TVM
+    program is converted to a constant."""
     wanted, expr = SHORT_DTYPES.get(dtype, dtype), e.convert(value)
     marked = is_marked(expr)
     if isinstance(expr, e.Const) and expr.lanes == 1 and dtypes.is_known(wanted) and dtypes.is_int(wanted):
@@ -150,7 +151,7 @@ def _astype(value: Any, dtype: str, span: Any = None) -> e.Expr:
 
 
 def _truth(constant: e.Const) -> bool:
-    """Of a constant of TVM's, whether it is not 0."""
+    """The truth value of a constant that a TVM program made: whether it is not 0."""
     return bool(constant.value) if is_marked_itself(constant) else e.Expr.__bool__(constant)
 
 
@@ -172,11 +173,11 @@ _TVM_NAMES = {
     "TruncMod": "Mod",
     "WrittenCall": "Call",
 }
-"""The names that TVM has for classes of ours."""
+"""TVM's class names by ours, where they differ."""
 
 
 def tvm_name(node: Any) -> str:
-    """The class of ``node`` as TVM calls it."""
+    """TVM's name for the class of ``node``."""
     if isinstance(node, e.Const):
         return "FloatImm" if dtypes.is_float(node.dtype) else "IntImm"
     if isinstance(node, e.Expr) and type(node).__name__ == "Let":
@@ -186,7 +187,7 @@ def tvm_name(node: Any) -> str:
 
 
 def _nothing_more(plain: Any) -> Any:
-    """A class's ``__getattr__``: after ``plain``, which it had, a MissingName that says what there is."""
+    """A class's ``__getattr__``: ``plain``, the previous one, then a MissingName that lists what exists."""
 
     def attribute(node: Any, name: str) -> Any:
         if name.startswith("_"):
@@ -207,7 +208,7 @@ def _nothing_more(plain: Any) -> Any:
 
 @functools.cache
 def _attributes(kind: type) -> str:
-    """The fields and properties of a class; of one without fields, as stages are, its methods too."""
+    """The names of a class's fields and properties; also of its methods if it has no fields (stages)."""
     own = {one.name for one in fields(kind)} if is_dataclass(kind) else set()
     shown = (property,) if own else (property, FunctionType)
     more = {one for one in dir(kind) if one[0] != "_" and isinstance(getattr(kind, one), shown)}
@@ -215,17 +216,17 @@ def _attributes(kind: type) -> str:
 
 
 def _reduced(schedule: Schedule) -> tuple[Any, tuple[str]]:
-    """A schedule is pickled as the JSON of ``tvm.ir.save_json``."""
+    """The ``__reduce__`` of a schedule: it is pickled as the JSON of ``tvm.ir.save_json``."""
     json = importlib.import_module("tvmlite.tvm.ir.json")
     return json.load_json, (json.save_json(schedule),)
 
 
 _PARTS = {"tile": ("split", "split", "reorder")}
-"""Primitives that TVM records as several."""
+"""Primitives that TVM records as a sequence of others."""
 
 
 def _primitive_record(schedule: Schedule) -> list[str]:
-    """The primitives so far by their names, if the schedule was made to keep them; else none."""
+    """The names of the primitives applied so far if the schedule records them, else ``[]``."""
     if not vars(schedule).get("keeps_record"):
         return []
     names = (part for step in schedule.trace for part in _PARTS.get(step.primitive, (step.primitive,)))
@@ -233,7 +234,7 @@ def _primitive_record(schedule: Schedule) -> list[str]:
 
 
 def _schedule_record(schedule: Schedule) -> list[Any]:
-    """What the schedule was after each of them, parts of one as what the whole led to."""
+    """The state after each entry of ``primitive_record``; parts of one primitive have the state after it."""
     if not vars(schedule).get("keeps_record"):
         return []
     states = [step.state for step in schedule.trace for _ in _PARTS.get(step.primitive, (step.primitive,))]
@@ -277,7 +278,7 @@ _COMPLETE = (
     StageBase,
     TensorIntrin,
 )
-"""Classes that say of an attribute that they do not have that it is not there."""
+"""Classes whose missing attributes raise a MissingName that lists the attributes there are."""
 
 
 _PROPERTIES: dict[type, dict[str, Any]] = {
@@ -329,7 +330,8 @@ _PROPERTIES: dict[type, dict[str, Any]] = {
 
 @functools.cache
 def enter() -> None:
-    """Enter the names, once; those that a class has already stay as they are."""
+    """Add TVM's names to the classes, once. Names that a class itself defines are kept; ``Tensor.shape``,
+    ``astype`` and ``Stage.attach_type`` are replaced."""
     for name, number in ITER_TYPES.items():
         setattr(t.IterVar, name, number)
     Schedule.create_group = groups.create_group  # type: ignore[method-assign,assignment]
@@ -337,7 +339,7 @@ def enter() -> None:
     t.Tensor.shape = property(_shape, doc=_shape.__doc__)  # type: ignore[assignment]
     e.Operators.astype = _astype  # type: ignore[method-assign,assignment]
     Stage.attach_type = property(  # type: ignore[assignment]
-        lambda stage: AttachType(stage.state.attach_type), doc="Where the loops of the stage stand."
+        lambda stage: AttachType(stage.state.attach_type), doc="The stage's attach type."
     )
     for owner, properties in _PROPERTIES.items():
         for name, getter in properties.items():
@@ -353,7 +355,7 @@ def enter() -> None:
 
 
 def structurally_equal(one: Any, other: Any) -> bool:
-    """Whether two expressions, statements or numbers have the same form."""
+    """Whether two expressions, statements or numbers are structurally equal; an axis is its variable."""
     left, right = (e.convert(x) if isinstance(x, (int, float)) else x for x in (one, other))
     if isinstance(left, t.IterVar) or isinstance(right, t.IterVar):
         left, right = (x.var if isinstance(x, t.IterVar) else x for x in (left, right))

@@ -1,4 +1,4 @@
-"""``tvm.container``: TVM's lists and dicts, which here are Python's."""
+"""``tvm.container``: TVM's ``Array`` and ``Map``, which here are Python's sequences and mappings."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from tvmlite.tvm.absent import refusing
 
 
 class _Like(type):
-    """The metaclass of a class whose instances are all those of a kind of Python's."""
+    """The metaclass of a class for which every instance of ``kind`` passes ``isinstance``."""
 
     kind: Any
 
@@ -18,13 +18,13 @@ class _Like(type):
 
 
 class Map(metaclass=_Like):
-    """Any dict."""
+    """The class of all mappings, for ``isinstance``."""
 
     kind = Mapping
 
 
 class Array(metaclass=_Like):
-    """Any list or tuple."""
+    """The class of all sequences, for ``isinstance``."""
 
     kind = Sequence
 

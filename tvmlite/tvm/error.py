@@ -1,4 +1,4 @@
-"""TVM's errors: every error of a user's making here is a ``TVMError``."""
+"""``tvm.error``: TVM's exception classes, under which every error of tvmlite is a ``TVMError``."""
 
 from tvmlite.core.errors import (
     ExecutionError,

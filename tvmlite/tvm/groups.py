@@ -1,4 +1,4 @@
-"""What TVM tells of groups of stages: which is the innermost of a stage, and what stands in each."""
+"""TVM's attributes of groups of stages: a stage's innermost group, and a group's parent and children."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tvmlite.te.tensor.scan import ScanOp
 
 
 def groups_of(schedule: Any) -> list[Group]:
-    """The groups of a schedule, in the order they were made."""
+    """The groups of a schedule, in order of creation."""
     return schedule.__dict__.setdefault("_tvm_groups", [])
 
 
@@ -20,7 +20,7 @@ def _members(group: Group) -> set[Any]:
 
 
 def innermost(schedule: Schedule | None, members: set[Any], but: Group | None = None) -> Group | None:
-    """The smallest group that has all ``members``, the latest of those of one size."""
+    """The smallest group except ``but`` that contains all ``members``; the latest of several."""
     found = (
         []
         if schedule is None
@@ -31,7 +31,7 @@ def innermost(schedule: Schedule | None, members: set[Any], but: Group | None = 
 
 
 def _of_scan(schedule: Schedule | None, members: set[Any]) -> Group | None:
-    """The group of what a scan carries out at each iteration, if that has all ``members``."""
+    """The group of the stages that a scan executes in each iteration, if it contains all ``members``."""
     if schedule is None:
         return None
     for stage in schedule.stages:
@@ -45,13 +45,13 @@ def _of_scan(schedule: Schedule | None, members: set[Any]) -> Group | None:
 
 
 def parent(group: Group) -> Group | None:
-    """The group that it stands in."""
+    """The innermost group that contains ``group``."""
     stages = group.stages
     return innermost(stages[0].schedule, _members(group), group) if stages else None
 
 
 def children(group: Group) -> int:
-    """How many groups and stages are directly in it."""
+    """The number of groups and stages directly in ``group``."""
     stages = group.stages
     inner = (
         [g for g in groups_of(stages[0].schedule) if g is not group and parent(g) is group] if stages else []
@@ -61,7 +61,7 @@ def children(group: Group) -> int:
 
 
 def attach_stage(group: Group) -> Any:
-    """The stage outside it in whose loop its stages stand."""
+    """The stage outside ``group`` to whose loop the stages of ``group`` are attached."""
     own = _members(group)
     outside = [s.attach_stage for s in group.stages if s.attach_op is not None and s.attach_op not in own]
     return outside[0] if outside else None
@@ -72,7 +72,7 @@ _plain_create_group = GroupPrimitive.create_group
 
 @functools.wraps(_plain_create_group)
 def create_group(schedule: Any, outputs: Any, inputs: Any, include_inputs: bool = False) -> Group:
-    """As ``tvmlite.te``'s; the stages know the group as ``group``."""
+    """``create_group`` of ``tvmlite.te`` that also records the group, for ``stage.group``."""
     made = _plain_create_group(schedule, outputs, inputs, include_inputs)
     groups_of(schedule).append(made)
     return made

@@ -1,5 +1,5 @@
-"""Names whose modules are loaded when they are first used: attributes of packages, so that importing one is
-quick, and functions of modules that need the caller's own (what prints a node knows the node).
+"""Names whose modules are loaded on first use: attributes of packages, to make their import fast, and
+functions of modules that import the caller's module, as the printer imports the nodes that it prints.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ def attributes(
 ) -> tuple[Callable[[str], Any], list[str]]:
     """The ``__getattr__`` and the ``__all__`` of ``package``.
 
-    ``modules`` are below it. ``places`` has, by modules (``".task"``, ``"tvmlite.te"``), the names of each,
-    or ``name=own`` where it has another there. What neither has, ``more`` finds, or else tables of what TVM
-    has (``tvmlite.tvm.absent``).
+    ``modules`` lists its submodules. ``places`` maps modules (``".task"``, ``"tvmlite.te"``) to the names to
+    take from each, ``name=own`` where the name there is ``own``. Other names go to ``more``, if it is given,
+    or else to the tables of names that TVM has (``tvmlite.tvm.absent``).
     """
     below = modules.split()
     found: dict[str, tuple[str, str]] = {}
@@ -43,7 +43,7 @@ def attributes(
 
 
 def later(module: str, name: str) -> Callable[..., Any]:
-    """The function ``name`` of ``tvmlite.tvm.<module>``."""
+    """The function ``name`` of ``tvmlite.tvm.<module>``, which is imported at the first call."""
 
     def call(*args: Any, **options: Any) -> Any:
         return getattr(importlib.import_module(f"tvmlite.tvm.{module}"), name)(*args, **options)

@@ -1,6 +1,6 @@
-"""Which values a program of TVM's made: its variables and constants carry a mark, which nothing else reads.
+"""Marks on the variables and constants that a TVM program creates; only ``tvmlite.tvm`` reads them.
 
-What is written of marked values has TVM's text, dtypes and operators; expressions of ``tvmlite.te`` alone
+Expressions of marked values have TVM's text, dtypes and operators. Expressions made with ``tvmlite.te`` alone
 keep their own, whether or not this package is imported.
 """
 
@@ -18,7 +18,7 @@ Value = TypeVar("Value")
 
 
 class VectorDtype(str):
-    """The dtype of a vector's elements, which equals the vector's own, ``int8x2``, as well."""
+    """The dtype of a vector's elements, which also equals the dtype of the vector (``int8x2``)."""
 
     lanes: int
 
@@ -38,7 +38,7 @@ class VectorDtype(str):
         return repr(self.shown)
 
     def __str__(self) -> str:
-        """A program sees the vector's dtype, the compiler the elements'."""
+        """The vector's dtype if a user's program asks, the elements' dtype if tvmlite does."""
         return str.__str__(self) if is_own(sys._getframe(1)) else self.shown
 
     def __eq__(self, other: object) -> bool:
@@ -54,13 +54,13 @@ class VectorDtype(str):
 
 
 def mark(value: Value) -> Value:
-    """``value``, a node, marked as one that a program of TVM's made; of a vector, with its dtype."""
+    """Mark the node ``value``, in place, as created by a TVM program; a vector also gets its VectorDtype."""
     object.__setattr__(value, _MARK, True)
     return as_vector(value)
 
 
 def as_vector(value: Value) -> Value:
-    """``value``, whose dtype shows its lanes, if it is a vector."""
+    """Make the dtype of ``value`` a VectorDtype, in place, if ``value`` is a vector."""
     lanes = getattr(value, "lanes", 1)
     if lanes > 1 and not isinstance(value.dtype, VectorDtype):  # type: ignore[attr-defined]
         object.__setattr__(value, "dtype", VectorDtype(value.dtype, lanes))  # type: ignore[attr-defined]
@@ -68,8 +68,8 @@ def as_vector(value: Value) -> Value:
 
 
 def with_marked_constants(value: Value) -> Value:
-    """``value``, the constants in which are marked, if it is a node: comparing them with numbers gives a
-    truth value then, as in TVM."""
+    """Mark the constants in ``value``, if it is a node: comparing them with numbers then gives a truth value,
+    as in TVM."""
     for node in postorder(value) if isinstance(value, Node) else ():
         if isinstance(node, e.Const):
             mark(node)
@@ -77,7 +77,7 @@ def with_marked_constants(value: Value) -> Value:
 
 
 def is_marked(value: Any) -> bool:
-    """Whether ``value`` has a marked variable in it, or has no variables and a marked constant."""
+    """Whether ``value`` contains a marked variable or, if it has no variables, a marked constant."""
     if not isinstance(value, Node):
         return False
     leaves = [node for node in postorder(value) if isinstance(node, (e.Var, e.Const))]
@@ -86,10 +86,10 @@ def is_marked(value: Any) -> bool:
 
 
 def is_own(frame: FrameType) -> bool:
-    """Whether ``frame`` runs code of tvmlite, which sees values as ``tvmlite.te`` has them."""
+    """Whether ``frame`` executes code of tvmlite, which sees values as ``tvmlite.te`` defines them."""
     return frame.f_globals.get("__name__", "").split(".")[0] == "tvmlite"
 
 
 def is_marked_itself(value: Any) -> bool:
-    """Whether ``value`` itself is marked: of a constant, whose operators then give constants."""
+    """Whether ``value`` itself carries the mark. The operators of a marked constant give constants."""
     return _MARK in getattr(value, "__dict__", ())

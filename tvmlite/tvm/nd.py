@@ -1,4 +1,4 @@
-"""TVM's ``tvm.nd``: arrays on a device, which here are numpy arrays."""
+"""``tvm.nd``: arrays on a device, which here are numpy arrays on the CPU."""
 
 from __future__ import annotations
 
@@ -52,8 +52,8 @@ __all__ = [
 
 
 def array(arr: Any, device: Any = None, mem_scope: str | None = None, ctx: Any = None) -> NDArray:
-    """A copy of ``arr`` in memory of its own; Python numbers have the dtype that numpy gives them. ``ctx`` is
-    the older name of ``device``."""
+    """Copy ``arr`` into a new array. Python numbers get numpy's default dtype. ``ctx`` is TVM's older name
+    for ``device``."""
     _check_scope("array", mem_scope)
     return ndarray.array(arr, require_present(device if ctx is None else ctx))
 
@@ -61,20 +61,20 @@ def array(arr: Any, device: Any = None, mem_scope: str | None = None, ctx: Any =
 def empty(
     shape: Any, dtype: str = "float32", device: Any = None, mem_scope: str | None = None, ctx: Any = None
 ) -> NDArray:
-    """An array whose elements are yet to be written."""
+    """Allocate an uninitialized array."""
     _check_scope("empty", mem_scope)
     return ndarray.empty(shape, dtype, require_present(device if ctx is None else ctx))
 
 
 def from_dlpack(tensor: Any) -> NDArray:
-    """The memory of ``tensor``, of another library that speaks DLPack, as an array."""
+    """An array that shares the memory of ``tensor``, an object of any library that supports DLPack."""
     if isinstance(tensor, type) or not hasattr(tensor, "__dlpack__"):
         raise arguments.refused("from_dlpack: tensor", tensor, "an object with __dlpack__", InputError)
     return np.from_dlpack(tensor).view(NDArray)
 
 
 def numpyasarray(np_data: Any) -> NDArray:
-    """``np_data`` itself, with TVM's methods."""
+    """A view of the numpy array ``np_data`` as an NDArray, without a copy."""
     return arguments.instance("numpyasarray: np_data", np_data, np.ndarray, "an array", InputError).view(
         NDArray
     )
@@ -86,7 +86,7 @@ def _check_scope(where: str, scope: str | None) -> None:
 
 
 def _to_dlpack(array: NDArray) -> NDArray:
-    """The array itself, which speaks DLPack: ``from_dlpack`` of any library takes it."""
+    """The array itself: it supports DLPack, so that the ``from_dlpack`` of any library accepts it."""
     return array
 
 

@@ -1,4 +1,4 @@
-"""TVM's ``tvm.parser``: Relay text read."""
+"""``tvm.parser``: a parser for Relay's text format."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ def parse(
     init_module: IRModule | None = None,
     init_meta_table: Mapping[str, Any] | None = None,
 ) -> IRModule:
-    """The module that ``source`` writes, with types; ``init_meta_table`` has the constants that it refers to
-    (``{"relay.Constant": [...]}``), and ``init_module`` functions that are there already."""
+    """Parse the text of a module and infer its types. ``init_meta_table`` has the constants that the text
+    refers to (``{"relay.Constant": [...]}``); the functions of ``init_module`` are part of the result."""
     constants = (init_meta_table or {}).get("relay.Constant", ())
     arrays = [one.data if isinstance(one, nodes.Constant) else np.asarray(one) for one in constants]
     table = {f"given {position}": const(one, one.dtype) for position, one in enumerate(arrays)}
@@ -39,7 +39,7 @@ def parse(
 
 
 def fromtext(data: str, source_name: str = "from_string") -> Any:
-    """The module, or the expression, that ``data`` writes."""
+    """Parse the text of a module or of an expression."""
     body = without_comments(_text(data)).lstrip()
     if body.startswith("#["):
         body = body.partition("]")[2]
@@ -47,7 +47,7 @@ def fromtext(data: str, source_name: str = "from_string") -> Any:
 
 
 def parse_expr(source: str) -> Any:
-    """The expression that ``source`` writes; variables without a type have none."""
+    """Parse the text of an expression. Types are not inferred: variables without an annotation have none."""
     return TvmParser(_text(source), "from_string").whole()
 
 

@@ -12,22 +12,23 @@ from tvmlite.te.tensor import registry
 from tvmlite.tvm.contrib import random, sorting
 
 FUNCTIONS = (random, sorting)
-"""The modules whose functions programs may call by name at once."""
+"""The modules whose functions programs can call by name without registering them."""
 
 
 class NoFunction(UnsupportedError, ValueError):
-    """A function that is not registered: TVM has a ValueError there."""
+    """Raised for a function that is not registered. It is also a ValueError, as in TVM."""
 
 
 def register_func(func_name: Any, f: Any = None, override: bool = False) -> Any:
-    """As ``te.register_func``; ``@register_func`` alone takes the function's own name."""
+    """Register a Python function by name, as ``te.register_func`` does. ``@register_func`` without arguments
+    uses the function's own name."""
     if callable(func_name):
         return registry.register_func(func_name.__name__, func_name, override)
     return registry.register_func(func_name, f, override)
 
 
 def get_global_func(name: str, allow_missing: bool = False) -> Callable[..., Any] | None:
-    """The function registered as ``name``; without one None if that is allowed, else an error."""
+    """The function registered as ``name``. If there is none: None if ``allow_missing``, else an error."""
     arguments.text("get_global_func: name", name)
     if not registry.is_registered(name):
         if allow_missing:
@@ -41,11 +42,11 @@ def get_global_func(name: str, allow_missing: bool = False) -> Callable[..., Any
 
 
 class _Callable(type):
-    """The metaclass of a class whose instances are all functions."""
+    """The metaclass of a class for which every callable that is not a class passes ``isinstance``."""
 
     def __instancecheck__(cls, instance: Any) -> bool:
         return callable(instance) and not isinstance(instance, type)
 
 
 class PackedFunc(metaclass=_Callable):
-    """Any function: TVM wraps those of Python, which here stay as they are."""
+    """The class of all functions, for ``isinstance``. TVM wraps Python functions; tvmlite does not."""

@@ -1,9 +1,9 @@
-"""Parameters by name as bytes, in TVM's format: ``save_param_dict`` and ``load_param_dict``.
+"""``save_param_dict`` and ``load_param_dict``: a dict of parameters as bytes in TVM's format.
 
-A file is a magic number, 8 bytes that mean nothing, the names, and as many arrays. Numbers are little-endian;
-lists and strings begin with their length, 8 bytes. An array is a magic number, 8 bytes that mean nothing, its
-device, rank, dtype, extents and elements. What is read is untrusted: each length is held against what is
-left.
+A file is a magic number, 8 reserved bytes, the list of names, and the list of arrays, of the same length.
+Numbers are little-endian; lists and strings begin with their length in 8 bytes. An array is a magic number,
+8 reserved bytes, its device, rank, dtype, extents and elements. The input is untrusted: every length is
+checked against the number of bytes left.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ LIST_MAGIC = 0xF7E58D4F05049CB7
 ARRAY_MAGIC = 0xDD5E40F096B4A13F
 
 _CPU = (1, 0)
-"""The device that a file names: the first processor."""
+"""The device that a file names, as DLPack's type and index: the first CPU."""
 
 _KINDS = {"i": 0, "u": 1, "f": 2}
-"""DLPack's numbers for dtypes."""
+"""DLPack's type codes by numpy's kinds of dtypes."""
 
 _DTYPES = {
     **{(0, bits): f"int{bits}" for bits in (8, 16, 32, 64)},
@@ -39,7 +39,7 @@ _MOST_AXES = 32
 
 
 def save_param_dict(params: Mapping[str, Any]) -> bytearray:
-    """``params``, arrays by name, as bytes. An InputError if one has a dtype that the format has not."""
+    """Serialize ``params``, arrays by name. A dtype that the format does not have is an InputError."""
     names = [str(name).encode() for name in params]
     parts = [struct.pack("<QQQ", LIST_MAGIC, 0, len(names))]
     parts += [struct.pack("<Q", len(name)) + name for name in names]
@@ -50,16 +50,17 @@ def save_param_dict(params: Mapping[str, Any]) -> bytearray:
 
 
 def load_param_dict(param_bytes: Any) -> dict[str, NDArray]:
-    """The arrays by name that ``save_param_dict``, or TVM, wrote; an InputError if the bytes are damaged."""
+    """Read the arrays by name from bytes that ``save_param_dict`` or TVM wrote. Damaged bytes are an
+    InputError."""
     reader = _Reader(param_bytes)
     if reader.number("magic number") != LIST_MAGIC:
-        raise InputError("load_param_dict: these bytes are no parameters: the magic number is another")
+        raise InputError("load_param_dict: not a parameter file: wrong magic number")
     reader.number("reserved")
     names = [reader.text() for _ in range(reader.count("names", 8))]
     if len(set(names)) != len(names):
-        raise InputError("load_param_dict: a name comes twice")
+        raise InputError("load_param_dict: duplicate name")
     if reader.count("arrays", 8) != len(names):
-        raise InputError(f"load_param_dict: there are {len(names)} names, and another number of arrays")
+        raise InputError(f"load_param_dict: there are {len(names)} names, and a different number of arrays")
     made = {name: reader.array(name) for name in names}
     if reader.left:
         raise InputError(f"load_param_dict: {reader.left} bytes are left after the last array")
@@ -67,7 +68,7 @@ def load_param_dict(param_bytes: Any) -> dict[str, NDArray]:
 
 
 def read_array(name: str, data: bytes) -> NDArray:
-    """The array that ``data`` is in TVM's format; an InputError with its ``name`` if it is damaged."""
+    """Read one array in TVM's format. Damaged bytes are an InputError that has ``name``."""
     reader = _Reader(data, "read_array")
     made = reader.array(name)
     if reader.left:
@@ -76,13 +77,13 @@ def read_array(name: str, data: bytes) -> NDArray:
 
 
 def save_param_dict_to_file(params: Mapping[str, Any], path: Any) -> None:
-    """``save_param_dict`` into the file ``path``."""
+    """Write ``save_param_dict(params)`` to the file ``path``."""
     with open(path, "wb") as file:
         file.write(save_param_dict(params))
 
 
 def load_param_dict_from_file(path: Any) -> dict[str, NDArray]:
-    """``load_param_dict`` of the file ``path``."""
+    """Read the file ``path`` with ``load_param_dict``."""
     with open(path, "rb") as file:
         return load_param_dict(file.read())
 
@@ -101,7 +102,7 @@ def _array_bytes(name: str, value: np.ndarray) -> list[bytes]:
 
 
 class _Reader:
-    """Reads from the front of some bytes, never beyond their end."""
+    """Reads values one after the other from bytes; reading beyond their end is an InputError."""
 
     def __init__(self, given: Any, of: str = "load_param_dict") -> None:
         self._of = of
@@ -111,11 +112,11 @@ class _Reader:
 
     @property
     def left(self) -> int:
-        """Bytes that were not read."""
+        """The number of bytes not read yet."""
         return len(self._bytes) - self._place
 
     def take(self, size: int, what: str) -> memoryview:
-        """The next ``size`` bytes."""
+        """Read the next ``size`` bytes."""
         if not 0 <= size <= self.left:
             raise InputError(
                 f"{self._of}: {what} takes {size} bytes at {self._place}, and {self.left} are left"
@@ -124,22 +125,22 @@ class _Reader:
         return self._bytes[self._place - size : self._place]
 
     def unpack(self, form: str, what: str) -> tuple[Any, ...]:
-        """The next numbers."""
+        """Read the next numbers, of ``struct``'s format ``form``."""
         return struct.unpack(f"<{form}", self.take(struct.calcsize(f"<{form}"), what))
 
     def number(self, what: str) -> int:
-        """The next number of 8 bytes."""
+        """Read the next unsigned number of 8 bytes."""
         return self.unpack("Q", what)[0]
 
     def count(self, what: str, each: int) -> int:
-        """How many of something there are that takes ``each`` bytes at least."""
+        """Read the length of a list of items of at least ``each`` bytes, and check it by the bytes left."""
         count = self.number(f"the number of {what}")
         if count * each > self.left:
             raise InputError(f"{self._of}: {count} {what} cannot be in the {self.left} bytes left")
         return count
 
     def text(self) -> str:
-        """The next name."""
+        """Read the next string."""
         found = bytes(self.take(self.number("the length of a name"), "a name"))
         try:
             return found.decode()
@@ -147,7 +148,7 @@ class _Reader:
             raise InputError(f"{self._of}: the name {found[:40]!r} is not UTF-8") from None
 
     def array(self, name: str) -> NDArray:
-        """The next array."""
+        """Read the next array."""
         what = f"the array {name!r}"
         if self.number(what) != ARRAY_MAGIC:
             raise InputError(f"{self._of}: {what} does not begin with its magic number")

@@ -1,4 +1,4 @@
-"""TVM's ``tvm.transform``: the passes' machinery (``tvm.ir.transform``)."""
+"""``tvm.transform``: the pass infrastructure of ``tvm.ir.transform``."""
 
 from tvmlite.tvm.ir.transform import (
     FunctionPass,

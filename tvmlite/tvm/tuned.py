@@ -1,4 +1,4 @@
-"""What logs say of a model's kernels, for ``relay.build``: the blocks that are entered, innermost last."""
+"""The tuned configurations that ``relay.build`` uses: a stack of the tuning logs in force, innermost last."""
 
 from __future__ import annotations
 
@@ -15,34 +15,34 @@ _BLOCKS: list[Mapping[Any, tuple[Any, float]]] = []
 
 
 def enter(best: Mapping[tuple[str, tuple[Any, ...]], tuple[Any, float]]) -> None:
-    """A block begins whose best configurations and seconds these are, by a template's name and arguments."""
+    """Push ``best``: for a template's name and arguments, the best configuration and its time in seconds."""
     _BLOCKS.append(best)
 
 
 def leave() -> None:
-    """The innermost block ends."""
+    """Pop the innermost log."""
     _BLOCKS.pop()
 
 
 def records_in_force(target: Target) -> list[Record]:
-    """What to give ``tvmlite.compile`` as ``records``: the kernels' best in the blocks around, as if this
-    version had found them best on ``target``; what the innermost says counts.
+    """The ``records`` argument for ``tvmlite.compile``: each kernel's best configuration in the logs in
+    force, as if this version had selected it on ``target``. The innermost log has priority.
 
-    TVM takes the fastest of a log, which nobody has compared with the default: so does this. The default has
-    a record beside it that says so, as a comparison without it would be taken for damaged.
+    Like TVM, this uses the fastest entry of a log even if it was never compared with the default. A failed
+    record of the default is added, because a comparison without the default would count as damaged.
     """
     found: dict[Any, tuple[Any, float]] = {}
     for block in _BLOCKS:
         found |= block
     records: list[Record] = []
     for (name, args), (config, seconds) in found.items():
-        if tasks.is_of_group((name, args)):
+        if tasks.is_fused_task((name, args)):
             records += _comparison(create(name, args, target), ConfigEntity(config.settings), seconds)
     return records
 
 
 def _comparison(task: Task, best: ConfigEntity, seconds: float) -> list[Record]:
-    """The record of ``best``, and of the default, which was not measured."""
+    """The record of ``best`` and, if it is another configuration, a record of the unmeasured default."""
     fields: dict[str, Any] = {"origin": FINAL, "code": VERSION, "schedules": schedules_digest()}
     key = task.name, tuple(encode_args(task.args))
     made = [Record(key, str(task.target), best, (max(seconds, 1e-12),), verified=True, **fields)]

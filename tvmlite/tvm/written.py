@@ -1,7 +1,7 @@
-"""Nodes as TVM writes them, each of which means a node of ours.
+"""Nodes of TVM that tvmlite does not have, each of which stands for nodes of ours.
 
-Whatever rewrites one meets its meaning: ``map_children`` gives it. ``plain`` does so with all of a value, and
-is called where values of a program's go on to the compiler.
+Rewriting one yields its meaning, as its ``map_children`` returns our nodes. ``plain`` replaces all of them in
+a value, and is called where a program's values are passed to the compiler.
 """
 
 from __future__ import annotations
@@ -21,24 +21,24 @@ _set = object.__setattr__
 
 @dataclass(frozen=True)
 class Intrinsic:
-    """What a call calls, by TVM's name (``"tir.exp"``)."""
+    """The operator of a call, by TVM's name (``"tir.exp"``)."""
 
     name: str
 
 
 class Written:
-    """A node of TVM's that means one of ours."""
+    """A node of TVM that stands for nodes of ours."""
 
 
 class Uncompiled:
-    """A node of TVM's that has no meaning here: it may be made, read and walked, but not compiled.
-    ``instead`` says what to use."""
+    """A node of TVM that tvmlite cannot compile: it can only be created, read and walked. ``instead`` says
+    what to use."""
 
     instead: str
 
 
 class _Reversed(e.Expr, Written):
-    """A comparison whose meaning is ``ours`` with the operands exchanged."""
+    """A comparison that stands for ``ours`` with the operands exchanged."""
 
     a: e.Expr
     b: e.Expr
@@ -53,7 +53,7 @@ class _Reversed(e.Expr, Written):
         self._typed("bool", a.lanes)
 
     def map_children(self, rule: Callable[[Any], Any]) -> Any:
-        """What it means, of what ``rule`` gives for its operands."""
+        """The comparison of ours, of the operands after ``rule``."""
         return self.ours(rule(self.b), rule(self.a))
 
 
@@ -82,7 +82,8 @@ class GE(_Reversed):
 
 
 def bound_value(where: str, var: e.Var, value: Any) -> e.Expr:
-    """``value`` for ``var``: a number of Python's in the dtype of ``var``; any other must have that."""
+    """``value`` as an expression to bind to ``var``: a Python number is converted to the dtype of ``var``, an
+    expression must have that dtype."""
     given = e.scalar(f"{where}: value", value)
     if isinstance(value, e.Expr) and (given.dtype, given.lanes) != (var.dtype, var.lanes):
         raise TensorExpressionError(
@@ -93,7 +94,7 @@ def bound_value(where: str, var: e.Var, value: Any) -> e.Expr:
 
 @dataclass(frozen=True, eq=False)
 class Let(e.Expr, Written):
-    """``body``, in which ``var`` is ``value``."""
+    """``body``, with ``var`` bound to ``value``."""
 
     var: e.Var
     value: e.Expr
@@ -109,13 +110,13 @@ class Let(e.Expr, Written):
         self._typed(self.body.dtype, self.body.lanes)
 
     def map_children(self, rule: Callable[[Any], Any]) -> Any:
-        """The body with the value in the place of the variable."""
+        """The body with the value substituted for the variable."""
         return substitute(rule(self.body), {self.var: rule(self.value)})
 
 
 @dataclass(frozen=True, eq=False)
 class WrittenCall(e.Expr, Written):
-    """A call with TVM's operator and arguments; ``meaning`` is ours."""
+    """A call with TVM's operator and arguments; ``meaning`` is the expression of ours that it stands for."""
 
     op: Intrinsic
     args: tuple[Any, ...]
@@ -125,18 +126,18 @@ class WrittenCall(e.Expr, Written):
     children_in: ClassVar[tuple[str, ...]] = ("meaning",)
 
     def map_children(self, rule: Callable[[Any], Any]) -> Any:
-        """What it means."""
+        """The meaning, after ``rule``."""
         return rule(self.meaning)
 
     @property
     def name(self) -> str:
-        """The name of what is called, where the first argument is not that."""
+        """The name of the called function: that of ``meaning``, or the operator's."""
         return getattr(self.meaning, "name", self.op.name.removeprefix("tir."))
 
 
 @dataclass(frozen=True, eq=False)
 class AssertStmt(ir.Stmt, Written):
-    """``body`` if ``condition`` holds, else the function stops with ``message``."""
+    """``body`` if ``condition`` holds; otherwise the function fails with ``message``."""
 
     condition: e.Expr
     message: Any
@@ -144,14 +145,14 @@ class AssertStmt(ir.Stmt, Written):
     children_in: ClassVar[tuple[str, ...]] = ("condition", "body")
 
     def map_children(self, rule: Callable[[Any], Any]) -> Any:
-        """The check, then the body."""
+        """The assertion followed by the body, as two statements of ours."""
         text = getattr(self.message, "value", self.message)
         return ir.Seq((ir.Assert(rule(self.condition), str(text)), rule(self.body)))
 
 
 def plain(value: Any) -> Any:
-    """``value``, or each in a list or tuple, of nodes of ours alone; the same object if it is that already.
-    An UnsupportedError names a node that has no meaning here."""
+    """``value``, or each item of a list or tuple, with nodes of TVM replaced by ours; the same object if it
+    has none. A node that cannot be compiled is an UnsupportedError."""
     if isinstance(value, (list, tuple)) and type(value) in (list, tuple):
         return type(value)(plain(one) for one in value)
     if not isinstance(value, Node):
@@ -166,6 +167,6 @@ def plain(value: Any) -> Any:
 
 
 def _statement(node: Any) -> Any:
-    """An evaluated call of a Python function is a statement of ours, which checks its result."""
+    """Replace the evaluated call of a Python function by our statement, which checks the call's result."""
     packed = isinstance(node, ir.Evaluate) and isinstance(node.value, ir.Stmt)
     return node.value if packed else node

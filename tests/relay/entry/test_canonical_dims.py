@@ -7,7 +7,7 @@ import numpy as np
 import tvmlite
 from tvmlite import relay, te
 from tvmlite.machine.target import Target
-from tvmlite.relay.entry.canonical_dims import with_plain_extents
+from tvmlite.relay.entry.canonical_dims import with_canonical_extents
 from tvmlite.relay.entry.kernels import kernel_tasks
 from tvmlite.relay.ir.infer import type_of
 from tvmlite.relay.ir.nodes import Function, Module, var
@@ -21,7 +21,7 @@ def test_each_part_of_an_extent_is_a_dimension() -> None:
     x, y = var("x", ((h + 31) // 32 * 8, w)), var("y", ((h + 31) // 32 * 8, 1))
     group = Function((x, y), make("add", make("exp", x), y), (("Primitive", 1),))
 
-    plain, values = with_plain_extents(group)
+    plain, values = with_canonical_extents(group)
 
     assert str(type_of(plain.body)) == "Tensor[(extent0 * 8, extent1), float32]"
     assert {name.name: str(value) for name, value in values.items()} == {
@@ -36,7 +36,7 @@ def test_attributes_follow() -> None:
     size = ((h + 1) // 2 * 2, w * 3)
     group = Function((x,), make("image.resize2d", x, size=size, method="nearest_neighbor"))
 
-    plain, _ = with_plain_extents(group)
+    plain, _ = with_canonical_extents(group)
 
     assert show_shape(plain.body["size"]) == "(extent0 * 2, extent1 * 3)"  # type: ignore[index]
 
@@ -46,7 +46,7 @@ def test_a_quotient_that_may_be_negative_is_no_dimension() -> None:
     begin = (te.max((h - w) // 2, 0), (w + 1) // 2)
     group = Function((x,), make("strided_window", x, begin=begin, shape=(1, 1), strides=(1, 1)))
 
-    plain, _ = with_plain_extents(group)
+    plain, _ = with_canonical_extents(group)
 
     assert str(plain.body["begin"][0]) == "max((extent0 - extent1) // 2, 0)"  # type: ignore[index]
     assert str(plain.body["begin"][1]) == "extent2"  # type: ignore[index]
@@ -61,7 +61,7 @@ def test_numbers_and_types_that_do_not_follow_stay() -> None:
     promising = Function((a,), make("assume_shape", a, newshape=(1, 1, w, 8)))
 
     for group in (fixed, related, promising):
-        assert with_plain_extents(group) == (group, {})
+        assert with_canonical_extents(group) == (group, {})
 
 
 def test_groups_that_differ_in_open_extents_alone_share_a_kernel() -> None:

@@ -28,10 +28,10 @@ def compiled(module: Module):
     """Entry, constants and legal kernels of a module after all passes."""
     fused = passes.pipeline(3, native).run(module)
     tasks, task_of = kernel_tasks(fused, native)
-    legal = {t.key: legalize(lower_group(t.plain, native, t.symbol), native) for t in tasks}
+    legal = {t.key: legalize(lower_group(t.canonical, native, t.symbol), native) for t in tasks}
     interfaces = {
         group: KernelInterface(
-            t.symbol, dimensions(t.plain), legal[t.key].workspace, legal[t.key].messages
+            t.symbol, dimensions(t.canonical), legal[t.key].workspace, legal[t.key].messages
         ).at(t.extents)
         for group, t in task_of.items()
     }

@@ -15,12 +15,12 @@ import tvmlite
 from tvmlite import relay
 from tvmlite.machine.target import Target
 from tvmlite.relay.entry.memory import IN_PLACE, SCRATCH, bytes_of, in_place, plan, slots_of
-from tvmlite.relay.entry.placement import MemoryPolicy, most_at_once, place, place_tightly
+from tvmlite.relay.entry.placement import MemoryPolicy, peak_memory, place, place_tightly
 from tvmlite.relay.entry.step_order import reordered
 from tvmlite.relay.ir.blocks import Run, order
 from tvmlite.relay.ir.nodes import Call, Function, Module
 from tvmlite.relay.passes import pipeline
-from tvmlite.relay.passes.fusion.reuse_operands import read_in_step
+from tvmlite.relay.passes.fusion.reuse_operands import is_read_elementwise
 from tvmlite.techniques.scalar_loops.in_place import convolves_in_place
 
 MARGIN = 1.05
@@ -70,7 +70,7 @@ def test_places_are_near_the_best_of_all(seed: int) -> None:
 
     assert not overlaps(lives, sizes, offsets)
     assert room == max(o + s for o, s in zip(offsets, sizes, strict=True))
-    assert most_at_once(lives, sizes) <= room <= MARGIN * best_room(lives, sizes)
+    assert peak_memory(lives, sizes) <= room <= MARGIN * best_room(lives, sizes)
 
 
 def test_searching_finds_what_largest_first_does_not() -> None:
@@ -202,7 +202,7 @@ def least_alive(calls: Sequence[Call], result: relay.Expr, scalar: Target) -> in
         bare = replace(group, attrs=tuple(one for one in group.attrs if one[0] != IN_PLACE))
         for position, arg in enumerate(call.args):
             slots = [slot[0] for slot in slots_of(arg)]
-            able = read_in_step(bare, position) or convolves_in_place(bare, position, scalar)
+            able = is_read_elementwise(bare, position) or convolves_in_place(bare, position, scalar)
             if len(slots) == 1 and slots[0] in size and call is not result and able:
                 can_take[call].append(slots[0])  # type: ignore[arg-type]
 

@@ -319,7 +319,7 @@ def test_concatenation_takes_scales_that_are_inputs_and_tuples_of_any_origin() -
 @pytest.mark.parametrize(
     ("change", "text"),
     [
-        ({"scales": [0.1]}, "2 tensors, 1 input_scales and 2 input_zero_points, expected as many of each"),
+        ({"scales": [0.1]}, "2 tensors, 1 input_scales and 2 input_zero_points, expected equal numbers"),
         ({"scales": [0.1, -1.0]}, "input_scale 1 is -1.0, expected above 0"),
         ({"zeros": [0, 300]}, "input_zero_point 1 is 300, which is no uint8: expected 0 to 255"),
         ({"scales": 0.1}, r"argument 1 is Tensor\[\(\), float32\], expected a tuple of tensors"),

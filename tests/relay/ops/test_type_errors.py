@@ -55,7 +55,9 @@ BROKEN = [
     _broken("nn.silu", [I3], "data is int32, expected a float"),
     _broken("nn.attention", [I3, I3, I3, I3], "data is int32, expected a float"),
     _broken("nn.attention", [HEADS, HEADS, F2x3, SCALAR], "value is (2, 3), expected (batch, heads, length"),
-    _broken("nn.attention", [HEADS] * 3 + [F3], "mask is (3,), expected what broadcasts to (2, 4, 5, 5)"),
+    _broken(
+        "nn.attention", [HEADS] * 3 + [F3], "mask is (3,), expected a shape that broadcasts to (2, 4, 5, 5)"
+    ),
     _broken(
         "nn.attention", [HEADS] * 3 + [SCALAR], "layout is 'dbhs', expected b, h and s in", layout="dbhs"
     ),

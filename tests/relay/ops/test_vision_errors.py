@@ -35,7 +35,7 @@ ROWS = [
         "tensor_scatter",
         {},
         [IMAGE, ((1, 4, 6, 5), "float32"), ((1,), "int64")],
-        "an update of 6 for a cache of 5",
+        "the update has 6 elements along the axis, the cache 5",
     ),
     (
         "nn.deformable_im2col",

@@ -6,7 +6,7 @@ import pytest
 from tvmlite.core.node import postorder
 from tvmlite.relay.ir.nodes import Call, Expr, Function, Module, constant, var
 from tvmlite.relay.ir.op import make
-from tvmlite.relay.passes.quantized_chains import quantized_chains, settled
+from tvmlite.relay.passes.quantized_chains import exactly_determined, quantized_chains
 from tvmlite.relay.passes.recognize.recognize_activations import recognize_activations
 from tvmlite.relay.passes.simplify.fold_scale_axis import fold_scale_axis
 
@@ -84,7 +84,7 @@ def test_a_sum_of_whole_numbers_is_settled_until_a_transcendental_function() -> 
     curve = make("sigmoid", scaled)
     body = make("multiply", scaled, curve)
 
-    exact = settled(body)
+    exact = exactly_determined(body)
 
     assert {image, codes, total, scaled} <= exact
     assert not {curve, body} & exact
@@ -94,8 +94,8 @@ def test_a_sum_of_fractions_is_not_settled() -> None:
     conv = make("nn.conv2d", image, const(8, 4, 3, 3))
     maximum = make("max", image, axis=(1,), keepdims=False)
 
-    assert conv not in settled(conv)
-    assert maximum in settled(maximum)
+    assert conv not in exactly_determined(conv)
+    assert maximum in exactly_determined(maximum)
 
 
 @pytest.mark.parametrize("body", [quantized(hard_swish(scaled())), hard_swish(image)])

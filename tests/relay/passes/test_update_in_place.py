@@ -146,5 +146,7 @@ def test_a_mark_without_a_declaration_is_an_error() -> None:
     undeclared = dataclasses.replace(fused, attrs=())
     assert "in_place=0" in str(undeclared)
 
-    with pytest.raises(VerifyError, match="no output that is declared to be the memory of input 'past'"):
+    with pytest.raises(
+        VerifyError, match="would overwrite input 'past', but no output is declared to be in its memory"
+    ):
         build_entry(undeclared, "model", {})

@@ -300,7 +300,7 @@ def test_numbers_that_would_overflow_shapes_are_refused(compile_function: Build)
         Signature("outer", parameters), "(void)n; (void)m; (void)y; return 0;", "out[0] = n * m; out[1] = 0;"
     )
     assert outer(2, 3).shape == (6,)
-    with pytest.raises(InputError, match="n = 4294967296, m = 4294967296: beyond any machine's memory"):
+    with pytest.raises(InputError, match="n = 4294967296, m = 4294967296: larger than any machine's memory"):
         outer(2**32, 2**32)
 
 

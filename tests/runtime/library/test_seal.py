@@ -91,7 +91,7 @@ def test_another_format_is_named(sealed: Path) -> None:
 def test_lengths_that_do_not_add_up_are_named(sealed: Path) -> None:
     whole = sealed.read_bytes()
     sealed.write_bytes(whole[1000:])
-    with pytest.raises(LibraryError, match=r"is damaged: .* bytes, its end says"):
+    with pytest.raises(LibraryError, match=r"is damaged: .* bytes, its footer says"):
         seal.read(sealed)
 
 

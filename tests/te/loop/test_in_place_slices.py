@@ -91,5 +91,5 @@ def test_rows_that_are_copied_first() -> None:
     ],
 )
 def test_what_would_be_read_too_late_is_refused(body: ir.Stmt) -> None:
-    with pytest.raises(TensorExpressionError, match="cannot take the place of A"):
+    with pytest.raises(TensorExpressionError, match="cannot overwrite A"):
         in_place(function(body), 0)

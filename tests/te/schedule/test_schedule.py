@@ -260,7 +260,7 @@ def test_normalize_leaves_the_schedule_as_it_was() -> None:
         ),
         (
             lambda s, A, B, C: (s[C].transform_layout(lambda *i: i[::-1]), s.cache_write(C, "local")),
-            "cache_write: stage C has been given to transform_layout already",
+            "cache_write: transform_layout was already applied to stage C",
         ),
         (lambda s, A, B, C: s.cache_write(A, "local"), "cache_write: stage A is not a compute"),
         (
@@ -295,7 +295,7 @@ def test_outputs_of_one_operation_are_cached_together() -> None:
     low, _ = te.compute((6,), lambda i: (A[i] - 1.0, A[i] + 1.0), name="T")
     s = te.create_schedule(low.op)
 
-    with pytest.raises(ScheduleError, match="cache_write: T has 2 outputs, which are cached together"):
+    with pytest.raises(ScheduleError, match="cache_write: T has 2 outputs: cache_write needs all of them"):
         s.cache_write(low, "local")
 
 

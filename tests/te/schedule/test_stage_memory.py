@@ -148,7 +148,7 @@ def test_what_is_not_read_cannot_be_prefetched() -> None:
     with pytest.raises(ScheduleError, match=r"prefetch: stage C does not read A any more"):
         te.lower(s, [A, C])
     s = te.create_schedule(C.op)
-    with pytest.raises(ScheduleError, match="axis i of stage C cannot look float32 iterations ahead"):
+    with pytest.raises(ScheduleError, match="axis i of stage C offset is float32, expected an integer"):
         s[C].prefetch(B, C.op.axis[0], 1.5)
 
 
@@ -371,10 +371,10 @@ def test_an_argument_may_be_laid_out_otherwise(run: Any) -> None:
 @pytest.mark.parametrize(
     ("mapping", "reason"),
     [
-        (lambda i, j: [i, j // 16], "do not distinguish the elements along axis 1"),
-        (lambda i, j: [i, j // 16, j % 8], "do not distinguish the elements along axis 1"),
-        (lambda i, j: [i, j, j], "do not distinguish the elements along axis 1"),
-        (lambda i, j: [j], "do not distinguish the elements along axis 0"),
+        (lambda i, j: [i, j // 16], "do not map axis 1"),
+        (lambda i, j: [i, j // 16, j % 8], "do not map axis 1"),
+        (lambda i, j: [i, j, j], "do not map axis 1"),
+        (lambda i, j: [j], "do not map axis 0"),
         (lambda i, j: [i, i + j], r"the index i0 \+ i1 of B is not an axis"),
         (lambda i: [i], "B has 2 axes, the function takes 1"),
     ],

@@ -237,7 +237,7 @@ def test_products_that_are_slower_in_16_bits_stay_in_float(
     expected = {"dense_1": "bfloat16"} | dict.fromkeys(("dense_3", "dense_5", "dense_7"), "float32")
     assert precisions(made) == expected
     assert made.report.layers[2].reason == "slower in bfloat16: 90 µs against 30 µs"
-    assert made.report.layers[1].reason == "slower in bfloat16 with what it is next to"
+    assert made.report.layers[1].reason == "slower in bfloat16 together with its neighbours"
     report = tvmlite.compile(made.module, **made.compile_options).report
     assert [(one.taken, one.places) for one in report.decisions] == [("bfloat16", 1), ("float32", 3)]
     nothing_is_timed()

@@ -82,7 +82,7 @@ class Trees:
         if not (np.isfinite(feature).all() and np.isfinite(leaf).all() and not np.isnan(threshold).any()):
             raise ParseError("no cost model: some of its numbers are not finite")
         if ((feature < 0) | (feature >= len(names)) | (feature % 1 != 0)).any():
-            raise ParseError("no cost model: a feature index is out of range")
+            raise ParseError("no cost model: a feature index is invalid")
         return Trees(feature.astype(np.int64), threshold.astype(np.float32), leaf.astype(np.float32))
 
     @staticmethod

@@ -24,8 +24,8 @@ from tvmlite.relay.ir.types import TensorType, Type, dims_of, num_elements
 from tvmlite.te import expr as e
 from tvmlite.te.loop import ir as loop
 
-_AS_EVER = MemoryPolicy()
-_NOTHING: Mapping[Call, int] = {}
+_DEFAULT_POLICY = MemoryPolicy()
+_NO_SCRATCH: Mapping[Call, int] = {}
 
 
 @dataclass
@@ -46,22 +46,22 @@ class Constants:
     def blob(self) -> np.ndarray:
         """The bytes, uint8, at an address that is a multiple of 64; the same array at each call."""
         if self._blob is None or self._blob.size != self.size:
-            self._blob = self._made()
+            self._blob = self._filled_blob()
         return self._blob
 
     def copy(self) -> Constants:
         """The same arrays at the same offsets in another blob."""
         made = Constants(self.offsets, self.size)
-        made._blob = _aligned(self.size)
+        made._blob = _aligned_bytes(self.size)
         made._blob[:] = self.blob()
         return made
 
-    def unmade(self) -> Constants:
+    def without_blob(self) -> Constants:
         """The same constants at the same offsets, whose blob is created when it is first used."""
         return Constants(self.offsets, self.size)
 
-    def _made(self) -> np.ndarray:
-        blob, end = _aligned(self.size), 0
+    def _filled_blob(self) -> np.ndarray:
+        blob, end = _aligned_bytes(self.size), 0
         for constant, offset in self.offsets.items():
             blob[end:offset] = 0
             end = offset + constant.nbytes
@@ -70,7 +70,7 @@ class Constants:
         return blob
 
 
-def _aligned(size: int) -> np.ndarray:
+def _aligned_bytes(size: int) -> np.ndarray:
     """``size`` bytes, uint8, at an address that is a multiple of ``symbols.WORKSPACE_ALIGNMENT``."""
     room = np.empty(size + symbols.WORKSPACE_ALIGNMENT, np.uint8)
     start = -room.ctypes.data % symbols.WORKSPACE_ALIGNMENT
@@ -104,8 +104,8 @@ class BufferPlacement:
         main: Function,
         root: Block,
         names: Sequence[str],
-        policy: MemoryPolicy = _AS_EVER,
-        scratch: Mapping[Call, int] = _NOTHING,
+        policy: MemoryPolicy = _DEFAULT_POLICY,
+        scratch: Mapping[Call, int] = _NO_SCRATCH,
     ) -> None:
         self.constants, self.alignment = Constants(), policy.alignment
         unique = symbols.unique_names({p: p.name for p in main.params})
@@ -124,46 +124,46 @@ class BufferPlacement:
     def _place_outputs(self, main: Function, root: Block, names: Sequence[str]) -> list[loop.Buffer]:
         """Each output's buffer: a parameter that a call or a copy writes, or a view of the workspace."""
         outputs: list[loop.Buffer] = []
-        taken = {b.name for b in self.inputs}
+        used_names = {b.name for b in self.inputs}
         producers = _producers(root)
         dynamic = {d for bind in binds(root) for d in bind.node.dims}
         for slot, type_, wanted in zip(
             slots_of(main.body), tensor_types(type_of(main.body)), names, strict=True
         ):
-            label = _fresh(wanted, taken)
-            taken.add(label)
+            label = _unique_name(wanted, used_names)
+            used_names.add(label)
             if dynamic.intersection(dims_of(type_.shape)):
                 self.data_dependent.append((slot, type_))
                 outputs.append(buffer_of(label, type_, "view", self.alignment))
                 continue
             outputs.append(buffer_of(label, type_, "param"))
-            self._settle(slot, outputs[-1], root, producers)
+            self._assign_home(slot, outputs[-1], root, producers)
         for _, step in steps_of(root):
-            self._settle_results(step, producers)
+            self._assign_result_homes(step, producers)
         if dynamic:
             count = 1 + sum(1 + type_.ndim for _, type_ in self.data_dependent)
             shape = (e.const(count, e.INDEX),)
             self.dynamic_outputs = loop.Buffer("dynamic_outputs", e.INDEX, shape, "param")
         return outputs
 
-    def _settle(self, slot: Slot, home: Home, block: Block, producers: Mapping[Expr, Block]) -> None:
+    def _assign_home(self, slot: Slot, home: Home, block: Block, producers: Mapping[Expr, Block]) -> None:
         """Let ``block`` compute its result ``slot`` in ``home``, or copy it there at the block's end."""
         if producers.get(slot[0]) is block and slot not in self._homes:
             self._homes[slot] = home
         else:
             self.copies.setdefault(block, []).append((slot, home))
 
-    def _settle_results(self, step: Step, producers: Mapping[Expr, Block]) -> None:
+    def _assign_result_homes(self, step: Step, producers: Mapping[Expr, Block]) -> None:
         """Let the results of the blocks in ``step`` be computed where they are read."""
         match step:
             case Branch(node, then, otherwise):
                 for inner in (then, otherwise):
                     for index, slot in enumerate(slots_of(inner.result)):
-                        self._settle(slot, (node, index), inner, producers)
+                        self._assign_home(slot, (node, index), inner, producers)
             case Repeat(node, body):
-                _going, *results = slots_of(body.result)
+                _continues, *results = slots_of(body.result)
                 for index, slot in enumerate(results):
-                    self._settle(slot, LoopState(node, index), body, producers)
+                    self._assign_home(slot, LoopState(node, index), body, producers)
 
     def place(self, slot: Slot) -> tuple[loop.Buffer, e.Expr | None]:
         """The buffer of a value, and its byte offset in the workspace or the constants."""
@@ -174,7 +174,7 @@ class BufferPlacement:
         if isinstance(home, loop.Buffer):
             return home, None
         if isinstance(home, LoopState):
-            return self._view(slot, type_, label), self._of_loop_state(home, type_)
+            return self._view(slot, type_, label), self._loop_state_offset(home, type_)
         if home != slot:
             return self.place(home)
         node = slot[0]
@@ -195,23 +195,23 @@ class BufferPlacement:
         """The offset of a value whose home is itself."""
         node, index = slot
         if isinstance(node, Loop) and index < len(node.states):
-            return self._state(node, index, self.variables[node, "iterations"])
+            return self._state_offset(node, index, self.variables[node, "iterations"])
         for owner, _ in self.variables:
             if node in owner.states:
-                return self._state(owner, owner.states.index(node), self.variables[owner, "iteration"])
+                return self._state_offset(owner, owner.states.index(node), self.variables[owner, "iteration"])
         return e.convert(self.plan.offsets[slot], e.INDEX)
 
-    def _state(self, node: Loop, index: int, iteration: e.Expr) -> e.Expr:
+    def _state_offset(self, node: Loop, index: int, iteration: e.Expr) -> e.Expr:
         """The offset of the state after ``iteration`` iterations; even and odd ones have separate places."""
         even, odd = (
             e.convert(self.plan.offsets[s], e.INDEX) for s in ((node, index), (node.states[index], 0))
         )
         return e.Select(e.Equal(iteration % 2, e.const(0, e.INDEX)), even, odd)
 
-    def _of_loop_state(self, home: LoopState, type_: TensorType) -> e.Expr:
+    def _loop_state_offset(self, home: LoopState, type_: TensorType) -> e.Expr:
         iteration = self.variables[home.loop, "iteration"]
         if home.index < len(home.loop.states):
-            return self._state(home.loop, home.index, iteration + 1)
+            return self._state_offset(home.loop, home.index, iteration + 1)
         bytes_ = dtypes.bytes_of(type_.dtype) * num_elements(type_.shape)
         return e.convert(self.plan.offsets[home.loop, home.index], e.INDEX) + iteration * bytes_
 
@@ -247,6 +247,6 @@ def _producers(root: Block) -> dict[Expr, Block]:
     return found
 
 
-def _fresh(wanted: str, taken: set[str]) -> str:
+def _unique_name(wanted: str, taken: set[str]) -> str:
     names = symbols.unique_names({**{n: n for n in sorted(taken)}, "": wanted})
     return names[""]

@@ -20,7 +20,7 @@ Values = dict[e.SizeVar, e.Expr]
 """The dimensions of a kernel, with the values that its caller passes."""
 
 
-def with_plain_extents(group: Function) -> tuple[Function, Values]:
+def with_canonical_extents(group: Function) -> tuple[Function, Values]:
     """``group`` with a new dimension for each quotient, remainder or dimension in its extents, and their
     values::
 
@@ -41,19 +41,21 @@ def with_plain_extents(group: Function) -> tuple[Function, Values]:
     for node in postorder(group.body):
         if isinstance(node, Var):
             continue
-        new = node.map_children(made.__getitem__)
-        if isinstance(new, Call) and any(is_symbolic(value) for _, value in new.attrs):
-            new = dataclasses.replace(new, attrs=tuple((k, names.value(v)) for k, v in new.attrs))
-        made[node] = new
+        rebuilt = node.map_children(made.__getitem__)
+        if isinstance(rebuilt, Call) and any(is_symbolic(value) for _, value in rebuilt.attrs):
+            rebuilt = dataclasses.replace(rebuilt, attrs=tuple((k, names.value(v)) for k, v in rebuilt.attrs))
+        made[node] = rebuilt
     if not names.values:
         return group, {}
-    plain = dataclasses.replace(group, params=tuple(params.values()), body=made[group.body])
+    canonical = dataclasses.replace(group, params=tuple(params.values()), body=made[group.body])
     try:
-        made_of = map_dims(type_of(plain.body), lambda extent: normal_dim(substitute(extent, names.values)))
-        follows = same_type(made_of, type_of(group.body))
+        inferred = map_dims(
+            type_of(canonical.body), lambda extent: normal_dim(substitute(extent, names.values))
+        )
+        follows = same_type(inferred, type_of(group.body))
     except TypeInferError:
         follows = False
-    return (plain, names.values) if follows else (group, {})
+    return (canonical, names.values) if follows else (group, {})
 
 
 class _Names:
@@ -68,8 +70,10 @@ class _Names:
         return map_dims(value, lambda extent: normal_dim(self._named(extent)))
 
     def _named(self, value: Any) -> Any:
-        whole = isinstance(value, (e.FloorDiv, e.FloorMod)) and Analyzer().prove(e.convert(value >= 0))
-        if not whole and not isinstance(value, e.SizeVar):
+        is_replaceable = isinstance(value, (e.FloorDiv, e.FloorMod)) and Analyzer().prove(
+            e.convert(value >= 0)
+        )
+        if not is_replaceable and not isinstance(value, e.SizeVar):
             return value.map_children(self._named)
         key = str(value)
         if key not in self._known:

@@ -24,7 +24,7 @@ from tvmlite.relay.entry.step_order import reordered
 from tvmlite.relay.ir.blocks import Bind, Block, Branch, Repeat, Run, order, steps_of
 from tvmlite.relay.ir.infer import type_of
 from tvmlite.relay.ir.interpret import negative_extent, takes_too_long, too_many_iterations
-from tvmlite.relay.ir.nodes import NO_END, Call, Function, Loop, Module, Tuple, Var
+from tvmlite.relay.ir.nodes import UNLIMITED_TRIP_COUNT, Call, Function, Loop, Module, Tuple, Var
 from tvmlite.relay.ir.types import TensorType, num_elements
 from tvmlite.relay.ops.assume import promises
 from tvmlite.te import arith
@@ -32,7 +32,7 @@ from tvmlite.te import expr as e
 from tvmlite.te.loop import ir as loop
 from tvmlite.te.loop.overflow import or_overflow
 
-_AS_EVER = MemoryPolicy()
+_DEFAULT_POLICY = MemoryPolicy()
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ def build_entry(
     module: Module,
     name: str,
     kernels: Mapping[Function, KernelInterface],
-    policy: MemoryPolicy = _AS_EVER,
+    policy: MemoryPolicy = _DEFAULT_POLICY,
 ) -> tuple[loop.Function, Constants]:
     """The entry of a fused ``module``, in legal loop IR, and the constants it refers to.
 
@@ -81,10 +81,10 @@ def build_entry(
     if policy.compact:
         scratch = _scratch_of(root, kernels)
         root = reordered(root, scratch, policy.alignment)
-    sizes = _bound_sizes(main, root)
-    places = BufferPlacement(main, root, output_names(module, len(slots_of(main.body))), policy, scratch)
-    attrs = _in_place(module, root, places)
-    statements = _Statements(places, kernels, root)
+    sizes = _input_dimensions(main, root)
+    placement = BufferPlacement(main, root, output_names(module, len(slots_of(main.body))), policy, scratch)
+    attrs = _in_place(module, root, placement)
+    statements = _Statements(placement, kernels, root)
     body = statements.body()
     if policy.compact:
         groups = [run.call.op for run in statements.runs if isinstance(run.call.op, Function)]
@@ -92,18 +92,18 @@ def build_entry(
     called = [kernels[run.call.op] for run in statements.runs if isinstance(run.call.op, Function)]
     function = loop.Function(
         name,
-        (*places.inputs, *(one for one in places.outputs if one.scope == "param")),
-        tuple(places.outputs),
+        (*placement.inputs, *(one for one in placement.outputs if one.scope == "param")),
+        tuple(placement.outputs),
         sizes,
         body,
         statements.workspace(),
         tuple(statements.messages),
         tuple(one.symbol for one in called),
         attrs=attrs,
-        dynamic_outputs=places.dynamic_outputs,
+        dynamic_outputs=placement.dynamic_outputs,
         counts_runs=any(one.sweeps for one in called),
     )
-    return function, places.constants
+    return function, placement.constants
 
 
 def _scratch_of(root: Block, kernels: Mapping[Function, KernelInterface]) -> dict[Call, int]:
@@ -117,13 +117,13 @@ def _scratch_of(root: Block, kernels: Mapping[Function, KernelInterface]) -> dic
     return found
 
 
-def _in_place(module: Module, root: Block, places: BufferPlacement) -> tuple[tuple[str, Any], ...]:
+def _in_place(module: Module, root: Block, placement: BufferPlacement) -> tuple[tuple[str, Any], ...]:
     """The attribute of an entry that maps outputs to the inputs whose memory they are in.
 
     A VerifyError if a group stores its result over an input and no output is declared to be there.
     """
     main, declared = module.main, dict(dict(module.attrs).get(memory.IN_PLACE, ()))
-    results = zip(slots_of(main.body), output_names(module, len(places.outputs)), strict=True)
+    results = zip(slots_of(main.body), output_names(module, len(placement.outputs)), strict=True)
     known = {slot[0]: declared.get(name) for slot, name in results}
     for _, step in steps_of(root):
         shared = memory.in_place(step.call) if isinstance(step, Run) else None
@@ -138,9 +138,9 @@ def _in_place(module: Module, root: Block, places: BufferPlacement) -> tuple[tup
                 step.call.span,
                 hint="relay.passes.update_in_place declares it",
             )
-    inputs = {p.name: buffer for p, buffer in zip(main.params, places.inputs, strict=True)}
-    names = output_names(module, len(places.outputs))
-    rows = [(b, inputs[declared[n]]) for n, b in zip(names, places.outputs, strict=True) if n in declared]
+    inputs = {p.name: buffer for p, buffer in zip(main.params, placement.inputs, strict=True)}
+    names = output_names(module, len(placement.outputs))
+    rows = [(b, inputs[declared[n]]) for n, b in zip(names, placement.outputs, strict=True) if n in declared]
     return ((memory.IN_PLACE, tuple(rows)),) if rows else ()
 
 
@@ -154,9 +154,9 @@ class _Statements:
     """Builds the statements of the entry: kernel calls in the order of blocks, on views of the values."""
 
     def __init__(
-        self, places: BufferPlacement, kernels: Mapping[Function, KernelInterface], root: Block
+        self, placement: BufferPlacement, kernels: Mapping[Function, KernelInterface], root: Block
     ) -> None:
-        self.placement, self.plan, self.kernels, self.root = places, places.plan, kernels, root
+        self.placement, self.plan, self.kernels, self.root = placement, placement.plan, kernels, root
         self.messages: list[str] = []
         self.runs: list[Run] = []
         self.scratch: dict[Bind | None, e.Expr] = {}
@@ -167,16 +167,16 @@ class _Statements:
 
     def workspace(self) -> e.Expr | None:
         """The workspace in bytes: values of sizes known at the start, then the largest scratch of kernels."""
-        total = arith.simplify(self._end(None))
+        total = arith.simplify(self._frame_end_with_scratch(None))
         dynamic = self.placement.dynamic_outputs is not None
         return None if e.is_const(total, 0) and None not in self.scratch and not dynamic else total
 
-    def _end(self, frame: Bind | None) -> e.Expr:
+    def _frame_end_with_scratch(self, frame: Bind | None) -> e.Expr:
         """The end of a frame in bytes, with the scratch of the kernels called while it is the last."""
-        top = self._top(frame)
+        top = self._frame_end(frame)
         return top + self.scratch[frame] if frame in self.scratch else top
 
-    def _top(self, frame: Bind | None) -> e.Expr:
+    def _frame_end(self, frame: Bind | None) -> e.Expr:
         if frame is None:
             return e.convert(self.plan.size, e.INDEX)
         one = self.plan.frames[frame]
@@ -196,7 +196,7 @@ class _Statements:
                     levels.append((self._bind(step), []))
                 case Repeat():
                     levels[-1][1].append(self._repeat(step, frame))
-                    levels.append((self._counted(step.node), []))
+                    levels.append((self._with_iteration_count(step.node), []))
         levels[-1][1].extend(self._copy(slot, home) for slot, home in self.placement.copies.get(block, ()))
         levels[-1][1].extend(last())
         made: loop.Stmt | None = None
@@ -223,13 +223,13 @@ class _Statements:
             len(self.runs),
         )
         self.runs.append(run)
-        self.messages.extend(_place(node.op) + message for message in interface.messages)
+        self.messages.extend(_message_prefix(node.op) + message for message in interface.messages)
         if interface.workspace is not None:
-            known = self.scratch.get(frame)
+            so_far = self.scratch.get(frame)
             planned = (node, memory.SCRATCH) in self.plan.offsets
             needed = e.const(0, e.INDEX) if planned else interface.workspace
-            self.scratch[frame] = needed if known is None else e.Max(*e.match(known, needed))
-        return _viewed(places, statement)
+            self.scratch[frame] = needed if so_far is None else e.Max(*e.match(so_far, needed))
+        return _with_views(places, statement)
 
     def _bind(self, step: Bind) -> Callable[[loop.Stmt], loop.Stmt]:
         """A wrapper that binds the dimensions of ``step`` and begins their frame, for the steps after it."""
@@ -238,14 +238,14 @@ class _Statements:
         checks = [self._require(read(k) >= 0, negative_extent(node, d)) for k, d in enumerate(node.dims)]
 
         def wrap(inner: loop.Stmt) -> loop.Stmt:
-            inner = self._framed(step, inner)
+            inner = self._in_frame(step, inner)
             for k, dim in reversed(list(enumerate(node.dims))):
                 inner = loop.Let(dim, read(k), inner)
             return with_value(loop.Seq((*checks, inner)))
 
         return wrap
 
-    def _framed(self, step: Bind, inner: loop.Stmt) -> loop.Stmt:
+    def _in_frame(self, step: Bind, inner: loop.Stmt) -> loop.Stmt:
         """``inner`` after a check that the workspace has room for the frame."""
         frame = self.plan.frames[step]
         if frame.size != 0 or step in self.scratch:
@@ -256,13 +256,15 @@ class _Statements:
                 self._require(enough, TOO_SMALL),
                 inner,
             )
-            inner = loop.Let(needed, or_overflow(arith.simplify(self._end(step))), loop.Seq(check))
+            inner = loop.Let(
+                needed, or_overflow(arith.simplify(self._frame_end_with_scratch(step))), loop.Seq(check)
+            )
         return loop.Let(frame.base, e.convert(frame.start, e.INDEX), inner)
 
     def _scratch_place(self, node: Call, frame: Bind | None) -> e.Expr:
         """The offset of the scratch memory of ``node``: as planned, or after all values."""
         planned = self.plan.offsets.get((node, memory.SCRATCH))
-        return self._top(frame) if planned is None else e.convert(planned, e.INDEX)
+        return self._frame_end(frame) if planned is None else e.convert(planned, e.INDEX)
 
     def _branch(self, step: Branch, frame: Bind | None) -> loop.Stmt:
         with_condition, read = self._read(slots_of(step.node.condition)[0], "condition")
@@ -279,46 +281,46 @@ class _Statements:
             for k, first in enumerate(node.initial)
         ]
         count = len(tensor_types(type_of(node)))
-        with_count, read_count, put_count = self._cell((node, count - 1), "count")
-        with_index, _, put_index = self._cell((node.index, 0), "index")
+        with_count, read_count, put_count = self._scalar_view((node, count - 1), "count")
+        with_index, _, put_index = self._scalar_view((node.index, 0), "index")
         start = with_index(put_index(iteration))
-        most = e.convert(node.turns, e.INDEX)
-        timed, in_time = self._in_time(node, most)
+        trip_count = e.convert(node.trip_count, e.INDEX)
+        timed, time_check = self._time_limit(node, trip_count)
         if node.condition is None:
-            body = loop.Seq((*in_time, start, self._block(step.body, frame, list)))
-            end = with_count(put_count(e.Max(most, e.const(0, e.INDEX))))
-            return loop.Seq((*begin, timed(loop.For(iteration, e.const(0, e.INDEX), most, body)), end))
-        with_go, read_go, put_go = self._cell((node, count), "go")
+            body = loop.Seq((*time_check, start, self._block(step.body, frame, list)))
+            end = with_count(put_count(e.Max(trip_count, e.const(0, e.INDEX))))
+            return loop.Seq((*begin, timed(loop.For(iteration, e.const(0, e.INDEX), trip_count, body)), end))
+        with_go, read_go, put_go = self._scalar_view((node, count), "go")
         with_first, read_first = self._read(slots_of(node.condition)[0], "condition")
         with_on, read_on = self._read(slots_of(step.body.result)[0], "on")
 
         def finish() -> list[loop.Stmt]:
-            on = put_go(e.And(read_on(0), iteration + 1 < most))
+            on = put_go(e.And(read_on(0), iteration + 1 < trip_count))
             return [with_on(on), put_count(iteration + 1)]
 
         limit = self._require(iteration < config.loop_limit(), too_many_iterations(node))
-        body = loop.Seq((limit, *in_time, start, self._block(step.body, frame, finish)))
+        body = loop.Seq((limit, *time_check, start, self._block(step.body, frame, finish)))
         repeated = loop.While(read_go(), loop.Let(iteration, read_count(), body))
-        first = with_first(put_go(e.And(read_first(0), e.const(0, e.INDEX) < most)))
+        first = with_first(put_go(e.And(read_first(0), e.const(0, e.INDEX) < trip_count)))
         zero = put_count(e.const(0, e.INDEX))
         return with_count(with_go(loop.Seq((*begin, zero, first, timed(repeated)))))
 
-    def _in_time(
-        self, node: Loop, most: e.Expr
+    def _time_limit(
+        self, node: Loop, trip_count: e.Expr
     ) -> tuple[Callable[[loop.Stmt], loop.Stmt], tuple[loop.Stmt, ...]]:
         """A wrapper that records a loop's start, and each iteration's check of the time limit, if needed."""
-        if isinstance(most, e.Const) and most.value < NO_END:
+        if isinstance(trip_count, e.Const) and trip_count.value < UNLIMITED_TRIP_COUNT:
             return lambda inner: inner, ()
         began = e.Var("began", e.INDEX)
         within = _clock() - began <= config.loop_seconds() * 10**9
         check = self._require(within, takes_too_long(node))
-        if not isinstance(most, e.Const):
-            check = loop.If(most >= NO_END, check)
+        if not isinstance(trip_count, e.Const):
+            check = loop.If(trip_count >= UNLIMITED_TRIP_COUNT, check)
         return lambda inner: loop.Let(began, _clock(), inner), (check,)
 
-    def _counted(self, node: Loop) -> Callable[[loop.Stmt], loop.Stmt]:
+    def _with_iteration_count(self, node: Loop) -> Callable[[loop.Stmt], loop.Stmt]:
         """A wrapper that binds the loop's number of iterations around the statements after it."""
-        with_count, read, _ = self._cell((node, len(tensor_types(type_of(node))) - 1), "count")
+        with_count, read, _ = self._scalar_view((node, len(tensor_types(type_of(node))) - 1), "count")
         return lambda inner: with_count(loop.Let(self.placement.variables[node, "iterations"], read(), inner))
 
     def _report_outputs(self) -> list[loop.Stmt]:
@@ -352,9 +354,9 @@ class _Statements:
         if offset is not None:
             buffer = dataclasses.replace(buffer, name=label)
         places = [(buffer, offset)]
-        return lambda inner: _viewed(places, inner), lambda k: loop.Load(buffer, (e.const(k, e.INDEX),))
+        return lambda inner: _with_views(places, inner), lambda k: loop.Load(buffer, (e.const(k, e.INDEX),))
 
-    def _cell(
+    def _scalar_view(
         self, slot: Slot, label: str
     ) -> tuple[Callable[[loop.Stmt], loop.Stmt], Callable[[], e.Expr], Callable[[e.Expr], loop.Stmt]]:
         """A wrapper that makes a view of a scalar of a loop, and functions that load and store it."""
@@ -382,7 +384,7 @@ class _Statements:
         index = e.Var("i", e.INDEX)
         store = loop.Store(target, (index,), loop.Load(source, (index,)))
         count = e.convert(num_elements(type_.shape), e.INDEX)
-        return _viewed(
+        return _with_views(
             [(source, source_at), (target, at)], loop.For(index, e.const(0, e.INDEX), count, store)
         )
 
@@ -392,15 +394,15 @@ def _clock() -> e.Expr:
     return e.Foreign("c", symbols.NOW, (), e.INDEX)
 
 
-def _place(group: Function) -> str:
+def _message_prefix(group: Function) -> str:
     """The prefix of a kernel's messages, the model's nodes: kernels are shared, so only callers know them."""
     calls = [n for n in postorder(group.body) if isinstance(n, Call) and n.span is not None]
-    promising = [n for n in calls if promises(n)]
-    notes = dict.fromkeys(n.span.note for n in promising or calls[-1:] if n.span and n.span.note)
+    checked = [n for n in calls if promises(n)]
+    notes = dict.fromkeys(n.span.note for n in checked or calls[-1:] if n.span and n.span.note)
     return f"{', '.join(notes)}: " if notes else ""
 
 
-def _viewed(places: Sequence[tuple[loop.Buffer, e.Expr | None]], inner: loop.Stmt) -> loop.Stmt:
+def _with_views(places: Sequence[tuple[loop.Buffer, e.Expr | None]], inner: loop.Stmt) -> loop.Stmt:
     """``inner`` with views of the buffers that have an offset."""
     for buffer, offset in dict(places).items():
         if offset is not None:
@@ -408,7 +410,7 @@ def _viewed(places: Sequence[tuple[loop.Buffer, e.Expr | None]], inner: loop.Stm
     return inner
 
 
-def _bound_sizes(main: Function, root: Block) -> tuple[e.Var, ...]:
+def _input_dimensions(main: Function, root: Block) -> tuple[e.Var, ...]:
     """The dimensions that are an extent of an input, in order; it is an error if one is bound nowhere."""
     bound = dict.fromkeys(
         d

@@ -11,7 +11,7 @@ from tvmlite.core.cache import key_of
 from tvmlite.core.node import postorder
 from tvmlite.core.source_digest import source_digest
 from tvmlite.machine.target import Target
-from tvmlite.relay.entry.canonical_dims import Values, with_plain_extents
+from tvmlite.relay.entry.canonical_dims import Values, with_canonical_extents
 from tvmlite.relay.entry.lower import operator_calls
 from tvmlite.relay.ir import op as operators
 from tvmlite.relay.ir.nodes import Call, Function, Module
@@ -27,14 +27,14 @@ class KernelTask:
     names of the group's operators; ``calls`` counts the groups that share the kernel. ``cacheable``: the key
     covers everything the kernel depends on, which it does not if an operator's compute or a schedule template
     is defined outside of the package. ``config`` sets the knobs of its schedule; None leaves them to the
-    template. The kernel is lowered from ``plain``; ``extents`` are the values that the group's caller passes
-    for its dimensions (``canonical_dims``).
+    template. The kernel is lowered from ``canonical``; ``extents`` are the values that the group's caller
+    passes for its dimensions (``canonical_dims``).
     """
 
     symbol: str
     key: str
     group: Function
-    plain: Function
+    canonical: Function
     operators: tuple[str, ...]
     calls: int
     cacheable: bool = True
@@ -51,9 +51,9 @@ def kernel_tasks(
     """
     groups = list(fused_groups(module))
     configs = {group: choose(group) for group in groups}
-    plain = {group: with_plain_extents(group) for group in groups}
+    canonical = {group: with_canonical_extents(group) for group in groups}
     tables = json.dumps(list(techniques.code_functions()))
-    keys = {group: _key(plain[group][0], target, configs[group], tables) for group in groups}
+    keys = {group: _key(canonical[group][0], target, configs[group], tables) for group in groups}
     calls: dict[str, int] = {}
     for key in keys.values():
         calls[key] = calls.get(key, 0) + 1
@@ -61,11 +61,13 @@ def kernel_tasks(
     for group, key in keys.items():
         if key not in tasks:
             names = operator_names(group)
-            ours = _is_of_package(names)
+            cacheable = _is_of_package(names)
             symbol, config = _symbol(names, key), configs[group]
-            tasks[key] = KernelTask(symbol, key, group, plain[group][0], names, calls[key], ours, config)
+            tasks[key] = KernelTask(
+                symbol, key, group, canonical[group][0], names, calls[key], cacheable, config
+            )
     return list(tasks.values()), {
-        group: replace(tasks[key], extents=plain[group][1]) for group, key in keys.items()
+        group: replace(tasks[key], extents=canonical[group][1]) for group, key in keys.items()
     }
 
 

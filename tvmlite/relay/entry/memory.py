@@ -49,8 +49,8 @@ iterations are in the slots of the results.
 """
 
 
-_AS_EVER = MemoryPolicy()
-_NOTHING: Mapping[Call, int] = {}
+_DEFAULT_POLICY = MemoryPolicy()
+_NO_SCRATCH: Mapping[Call, int] = {}
 
 
 @dataclass(frozen=True)
@@ -95,8 +95,8 @@ class Lifetime:
 def plan(
     root: Block,
     homes: Container[Slot] = (),
-    policy: MemoryPolicy = _AS_EVER,
-    scratch: Mapping[Call, int] = _NOTHING,
+    policy: MemoryPolicy = _DEFAULT_POLICY,
+    scratch: Mapping[Call, int] = _NO_SCRATCH,
 ) -> MemoryPlan:
     """The plan of the function whose steps are those of ``root``; values in ``homes`` are stored elsewhere.
 
@@ -106,26 +106,26 @@ def plan(
     Values whose sizes have the same symbolic part (``4 * h * w`` and ``16 * h * w``) share memory with each
     other; values with different symbolic parts, which cannot be compared, do not.
     """
-    lives = _Lives(root)
-    lives.fill_in_place(homes)
-    frame_of: dict[te.SizeVar, Bind] = {d: bind for bind in lives.binds for d in bind.node.dims}
-    grouped: dict[Bind | None, list[Lifetime]] = {None: [], **{bind: [] for bind in lives.binds}}
-    depths = {bind: depth for depth, bind in enumerate(lives.binds)}
-    for lifetime in lives.lifetimes():
+    liveness = _Liveness(root)
+    liveness.fill_in_place(homes)
+    frame_of: dict[te.SizeVar, Bind] = {d: bind for bind in liveness.binds for d in bind.node.dims}
+    grouped: dict[Bind | None, list[Lifetime]] = {None: [], **{bind: [] for bind in liveness.binds}}
+    depths = {bind: depth for depth, bind in enumerate(liveness.binds)}
+    for lifetime in liveness.lifetimes():
         if lifetime.slot not in homes:
-            mentioned = {frame_of[d] for d in dims_of(lifetime.type.shape) if d in frame_of}
-            grouped[max(mentioned, key=depths.__getitem__, default=None)].append(lifetime)
+            frames_needed = {frame_of[d] for d in dims_of(lifetime.type.shape) if d in frame_of}
+            grouped[max(frames_needed, key=depths.__getitem__, default=None)].append(lifetime)
     for call, size in scratch.items():
-        grouped[None].append(lives.while_running(call, size))
+        grouped[None].append(liveness.scratch_lifetime(call, size))
     offsets: dict[Slot, Dim] = {}
     size = _plan_frame(grouped[None], 0, offsets, policy)
     frames: dict[Bind, Frame] = {}
-    for bind, around in lives.binds.items():
+    for bind, enclosing in liveness.binds.items():
         base = te.Var(f"frame{len(frames)}", te.INDEX)
-        outer = frames[around] if around is not None else None
+        outer = frames[enclosing] if enclosing is not None else None
         start = size if outer is None else normal_dim(outer.base + outer.size)
         frames[bind] = Frame(bind, base, start, _plan_frame(grouped[bind], base, offsets, policy))
-    for slot, owner in lives.in_place.items():
+    for slot, owner in liveness.in_place.items():
         assert slot not in homes, "a result that lives elsewhere takes no argument's place"
         offsets[slot] = offsets[owner]
     return MemoryPlan(offsets, size, frames)
@@ -142,18 +142,20 @@ def last_uses(root: Block) -> dict[Call, list[int]]:
     They were computed in the block of the call. Calls whose result leaves its block are left out, since the
     result may have another home; so are calls with several results.
     """
-    return _Lives(root).last_uses
+    return _Liveness(root).last_uses
 
 
-def _plan_frame(lives: Sequence[Lifetime], base: Dim, offsets: dict[Slot, Dim], policy: MemoryPolicy) -> Dim:
+def _plan_frame(
+    lifetimes: Sequence[Lifetime], base: Dim, offsets: dict[Slot, Dim], policy: MemoryPolicy
+) -> Dim:
     """Add offsets from ``base`` on for the values of one frame to ``offsets``; return their total size."""
     families: dict[tuple[str, bool], _Family] = {}
-    for lifetime in lives:
+    for lifetime in lifetimes:
         number, symbolic = _factors(lifetime.type)
         symbolic.sort(key=show_dim)
         small = bool(symbolic) and number % WORKSPACE_ALIGNMENT != 0 and number < SMALL_NUMBER
         key = " * ".join(map(show_dim, symbolic)), small
-        family = families.setdefault(key, _Family(_unit(symbolic, small)))
+        family = families.setdefault(key, _Family(_symbolic_unit(symbolic, small)))
         family.members.append(lifetime)
         family.sizes.append(
             number if small else align(number, WORKSPACE_ALIGNMENT if symbolic else policy.alignment)
@@ -178,7 +180,7 @@ class _Family:
     sizes: list[int] = field(default_factory=list)
 
 
-class _Lives:
+class _Liveness:
     """The steps in which each value is computed and last read, and the enclosing frame of each frame
     (``binds``).
 
@@ -226,7 +228,7 @@ class _Lives:
             (slot,) = slots_of(call.args[position])
             self.in_place[call, 0] = self.in_place.get(slot, slot)
 
-    def while_running(self, call: Call, size: int) -> Lifetime:
+    def scratch_lifetime(self, call: Call, size: int) -> Lifetime:
         """The lifetime of ``size`` bytes that ``call`` needs while it runs."""
         now = self._first[call, 0]
         return Lifetime((call, SCRATCH), TensorType((size,), "uint8"), now, now)
@@ -269,14 +271,14 @@ class _Lives:
                 case Run(call):
                     for arg in call.args:
                         self._read(arg)
-                    self._make(call, tensor_types(type_of(call)))
+                    self._define(call, tensor_types(type_of(call)))
                 case Bind(node):
                     self._read(node.value)
                     self.binds[step] = frame
                     frame = step
                 case Branch(node, then, otherwise):
                     self._read(node.condition)
-                    self._make(node, tensor_types(type_of(node)))
+                    self._define(node, tensor_types(type_of(node)))
                     for inner in (then, otherwise):
                         self._block(inner, frame)
                         self._now += 1
@@ -288,20 +290,20 @@ class _Lives:
         node = step.node
         for value in (*node.initial, *([] if node.condition is None else [node.condition])):
             self._read(value)
-        self._make(node, (*tensor_types(type_of(node)), TensorType((), "bool")))
+        self._define(node, (*tensor_types(type_of(node)), TensorType((), "bool")))
         for var in (node.index, *node.states):
-            self._make(var, tensor_types(var.type))
+            self._define(var, tensor_types(var.type))
         self._loops = (*self._loops, step)
         self._block(step.body, frame)
         self._now += 1
         self._read(step.body.result)
         self._loops = self._loops[:-1]
         self._ends[step] = self._now
-        whole = [(node, k) for k in range(len(tensor_types(type_of(node))) + 1)]
-        for slot in (*whole, *((var, 0) for var in (node.index, *node.states))):
+        result_slots = [(node, k) for k in range(len(tensor_types(type_of(node))) + 1)]
+        for slot in (*result_slots, *((var, 0) for var in (node.index, *node.states))):
             self._last[slot] = max(self._last[slot], self._now)
 
-    def _make(self, node: Expr, types: Sequence[TensorType]) -> None:
+    def _define(self, node: Expr, types: Sequence[TensorType]) -> None:
         for index, type_ in enumerate(types):
             self._types[node, index] = type_
             self._first[node, index] = self._last[node, index] = self._now
@@ -369,7 +371,7 @@ def _factors(type_: TensorType) -> tuple[int, list[te.Expr]]:
     return number, symbolic
 
 
-def _unit(symbolic: Sequence[te.Expr], small: bool) -> te.Expr | None:
+def _symbolic_unit(symbolic: Sequence[te.Expr], small: bool) -> te.Expr | None:
     """The symbolic part of a family's sizes; for small numbers, rounded up to a multiple of 64."""
     if not symbolic:
         return None

@@ -25,23 +25,23 @@ class MemoryPolicy:
 
 
 def place(
-    lives: Sequence[tuple[int, int]], sizes: Sequence[int], order: Sequence[int] | None = None
+    lifetimes: Sequence[tuple[int, int]], sizes: Sequence[int], order: Sequence[int] | None = None
 ) -> tuple[list[int], int]:
-    """Offsets of values with ``lives`` and ``sizes``, and the total size. Values are placed in ``order``, or
-    largest first, each in the lowest gap."""
+    """Offsets of values with ``lifetimes`` and ``sizes``, and the total size. Values are placed in ``order``,
+    or largest first, each in the lowest gap."""
     if order is None:
-        order = sorted(range(len(sizes)), key=lambda i: (-sizes[i], lives[i]))
+        order = sorted(range(len(sizes)), key=lambda i: (-sizes[i], lifetimes[i]))
     offsets = [0] * len(sizes)
     placed: list[int] = []
     for index in order:
-        first, last = lives[index]
-        taken = sorted(
+        first, last = lifetimes[index]
+        occupied = sorted(
             (offsets[other], offsets[other] + sizes[other])
             for other in placed
-            if lives[other][0] <= last and first <= lives[other][1]
+            if lifetimes[other][0] <= last and first <= lifetimes[other][1]
         )
         start = 0
-        for low, high in taken:
+        for low, high in occupied:
             if low - start >= sizes[index]:
                 break
             start = max(start, high)
@@ -50,40 +50,40 @@ def place(
     return offsets, max((o + s for o, s in zip(offsets, sizes, strict=True)), default=0)
 
 
-def place_tightly(lives: Sequence[tuple[int, int]], sizes: Sequence[int]) -> tuple[list[int], int]:
-    """Like ``place``, but tries several orders, until the total is the lower bound ``most_at_once`` or the
+def place_tightly(lifetimes: Sequence[tuple[int, int]], sizes: Sequence[int]) -> tuple[list[int], int]:
+    """Like ``place``, but tries several orders, until the total is the lower bound ``peak_memory`` or the
     number of tries is used up."""
-    least = most_at_once(lives, sizes)
+    lower_bound = peak_memory(lifetimes, sizes)
     count = len(sizes)
-    length = [last - first for first, last in lives]
+    length = [last - first for first, last in lifetimes]
     orders = [
-        sorted(range(count), key=lambda i: (-sizes[i], lives[i])),
-        sorted(range(count), key=lambda i: (-sizes[i] * (length[i] + 1), lives[i])),
-        sorted(range(count), key=lambda i: (-length[i], -sizes[i], lives[i])),
-        sorted(range(count), key=lambda i: (lives[i], -sizes[i])),
+        sorted(range(count), key=lambda i: (-sizes[i], lifetimes[i])),
+        sorted(range(count), key=lambda i: (-sizes[i] * (length[i] + 1), lifetimes[i])),
+        sorted(range(count), key=lambda i: (-length[i], -sizes[i], lifetimes[i])),
+        sorted(range(count), key=lambda i: (lifetimes[i], -sizes[i])),
     ]
     best, order = None, orders[0]
-    for one in orders:
-        placed = place(lives, sizes, one)
+    for candidate in orders:
+        placed = place(lifetimes, sizes, candidate)
         if best is None or placed[1] < best[1]:
-            best, order = placed, one
+            best, order = placed, candidate
     assert best is not None
     draw = random.Random(count)
     for _ in range(MOST_PLACEMENTS if count > 2 else 0):
-        if best[1] <= least:
+        if best[1] <= lower_bound:
             break
-        one = list(order)
+        candidate = list(order)
         i, j = draw.sample(range(count), 2)
-        one.insert(j, one.pop(i))
-        placed = place(lives, sizes, one)
+        candidate.insert(j, candidate.pop(i))
+        placed = place(lifetimes, sizes, candidate)
         if placed[1] <= best[1]:
-            best, order = placed, one
+            best, order = placed, candidate
     return best
 
 
-def most_at_once(lives: Sequence[tuple[int, int]], sizes: Sequence[int]) -> int:
+def peak_memory(lifetimes: Sequence[tuple[int, int]], sizes: Sequence[int]) -> int:
     """The largest number of bytes that are alive at the same time: a lower bound for any placement."""
-    times = {first for first, _ in lives}
+    times = {first for first, _ in lifetimes}
     return max(
-        (sum(s for (a, b), s in zip(lives, sizes, strict=True) if a <= t <= b) for t in times), default=0
+        (sum(s for (a, b), s in zip(lifetimes, sizes, strict=True) if a <= t <= b) for t in times), default=0
     )

@@ -19,15 +19,15 @@ MOST_STATES = 400_000
 
 @dataclass(frozen=True)
 class _Step:
-    """A step: the size of the values that it ``makes`` and of its scratch memory, the numbers of the values
-    that may die with it (``reads``), and, as bits, the steps that must come before it (``after``). Its result
-    may be stored over one of the values ``takes`` if that dies with it."""
+    """A step: the bytes of its results (``produced_bytes``) and of its scratch memory, the numbers of the
+    values that may die with it (``reads``), and, as bits, the steps that must come before it (``after``). Its
+    result may be stored over one of the values ``overwrites`` if that dies with it."""
 
-    makes: int
+    produced_bytes: int
     scratch: int
     reads: tuple[int, ...]
     after: int
-    takes: tuple[int, ...] = ()
+    overwrites: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -43,19 +43,19 @@ def reordered(
     root: Block,
     scratch: Mapping[Call, int],
     alignment: int,
-    may_take: Callable[[Call, int], bool] | None = None,
+    can_overwrite: Callable[[Call, int], bool] | None = None,
 ) -> Block:
     """``root`` with its steps in an order with the least peak memory; ``root`` itself if it holds anything
     but calls, or nothing is gained. ``scratch`` is the memory in bytes that calls need while they run.
 
-    A result that is computed ``in_place`` comes after all other readers of that argument. If ``may_take`` is
-    given, such results are not chosen yet: it says whether a call's result could be stored over an argument,
-    and the order is one with a low peak if all results that could are.
+    A result that is computed ``in_place`` comes after all other readers of that argument. If
+    ``can_overwrite`` is given, such results are not chosen yet: it says whether a call's result could be
+    stored over an argument, and the order is one with a low peak if all results that could are.
     """
     runs = [step for step in root.steps if isinstance(step, Run)]
     if len(runs) != len(root.steps) or len(runs) < 2:
         return root
-    graph = _Graph(root, runs, scratch, alignment, may_take)
+    graph = _Graph(root, runs, scratch, alignment, can_overwrite)
     given = tuple(range(len(runs)))
     best = graph.search()
     if graph.is_possible(given) and graph.peak(given) <= best.peak:
@@ -72,7 +72,7 @@ class _Graph:
         runs: Sequence[Run],
         scratch: Mapping[Call, int],
         alignment: int,
-        may_take: Callable[[Call, int], bool] | None = None,
+        can_overwrite: Callable[[Call, int], bool] | None = None,
     ) -> None:
         number = {run.call: k for k, run in enumerate(runs)}
         results = {slot for slot in slots_of(root.result) if slot[0] in number}
@@ -87,7 +87,7 @@ class _Graph:
         index: dict[Slot, int] = {}
         reads = [[s for arg in run.call.args for s in slots_of(arg) if s[0] in number] for run in runs]
         for run in runs:
-            position = in_place(run.call) if may_take is None else None
+            position = in_place(run.call) if can_overwrite is None else None
             if position is not None and (run.call, 0) not in results:
                 (given,) = slots_of(run.call.args[position])
                 owner[run.call, 0] = owner.get(given, (run.call, 0))
@@ -98,18 +98,20 @@ class _Graph:
                 self.readers.append(0)
         for k, run in enumerate(runs):
             made = [slot for slot in owner if slot[0] is run.call]
-            own = [index[slot] for slot in made if owner[slot] == slot]
+            produced = [index[slot] for slot in made if owner[slot] == slot]
             read = sorted({index[owner[slot]] for slot in reads[k]})
             for value in {*read, *(index[owner[slot]] for slot in made)}:
                 self.readers[value] |= 1 << k
             after = 0
             for slot in reads[k]:
                 after |= 1 << number[slot[0]]  # type: ignore[index]
-            makes, takes = sum(self.sizes[v] for v in own), ()
-            if may_take is not None and (run.call, 0) not in results:
-                takes = _takes(run.call, may_take, index)
-            self.steps.append(_Step(makes, scratch.get(run.call, 0), tuple({*read, *own}), after, takes))
-        if may_take is None:
+            produced_bytes, overwrites = sum(self.sizes[v] for v in produced), ()
+            if can_overwrite is not None and (run.call, 0) not in results:
+                overwrites = _overwritable(run.call, can_overwrite, index)
+            self.steps.append(
+                _Step(produced_bytes, scratch.get(run.call, 0), tuple({*read, *produced}), after, overwrites)
+            )
+        if can_overwrite is None:
             self._keep_order_in_place(runs, number)
 
     def _keep_order_in_place(self, runs: Sequence[Run], number: Mapping[Call, int]) -> None:
@@ -123,16 +125,16 @@ class _Graph:
                 if j != k and any(given in slots_of(arg) for arg in other.call.args):
                     self.steps[k] = replace(self.steps[k], after=self.steps[k].after | 1 << j)
 
-    def follow(self, state: _State, done: int, k: int) -> _State:
+    def after_step(self, state: _State, done: int, k: int) -> _State:
         """``state`` after step ``k``, if the steps ``done`` ran before."""
         step = self.steps[k]
-        during = state.alive + step.makes
+        during = state.alive + step.produced_bytes
         after, now = during, done | 1 << k
         for value in step.reads:
             if self.readers[value] & ~now == 0:
                 after -= self.sizes[value]
-        taken = (self.sizes[value] for value in step.takes if self.readers[value] & ~now == 0)
-        during -= max(taken, default=0)
+        reused = (self.sizes[value] for value in step.overwrites if self.readers[value] & ~now == 0)
+        during -= max(reused, default=0)
         return _State(after, max(state.peak, during + step.scratch), (*state.order, k))
 
     def is_possible(self, order: Sequence[int]) -> bool:
@@ -148,7 +150,7 @@ class _Graph:
         """The peak memory of ``order``, in bytes."""
         state, done = _State(0, 0, ()), 0
         for k in order:
-            state = self.follow(state, done, k)
+            state = self.after_step(state, done, k)
             done |= 1 << k
         return state.peak
 
@@ -164,7 +166,7 @@ class _Graph:
                 for k, step in enumerate(self.steps):
                     if done >> k & 1 or step.after & ~done:
                         continue
-                    new, now = self.follow(state, done, k), done | 1 << k
+                    new, now = self.after_step(state, done, k), done | 1 << k
                     known = found.get(now)
                     if known is None or (new.peak, new.order) < (known.peak, known.order):
                         found[now] = new
@@ -173,12 +175,17 @@ class _Graph:
         return next(iter(states.values()))
 
 
-def _takes(call: Call, may_take: Callable[[Call, int], bool], index: Mapping[Slot, int]) -> tuple[int, ...]:
+def _overwritable(
+    call: Call, can_overwrite: Callable[[Call, int], bool], index: Mapping[Slot, int]
+) -> tuple[int, ...]:
     """The numbers of the values that the result of ``call`` could be stored over."""
     given = [slots_of(arg) for arg in call.args]
     read = [slot for slots in given for slot in slots]
     return tuple(
         index[slots[0]]
         for position, slots in enumerate(given)
-        if len(slots) == 1 and slots[0] in index and read.count(slots[0]) == 1 and may_take(call, position)
+        if len(slots) == 1
+        and slots[0] in index
+        and read.count(slots[0]) == 1
+        and can_overwrite(call, position)
     )

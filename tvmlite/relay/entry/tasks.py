@@ -64,7 +64,7 @@ def task_of(group: Function, target: Target) -> Task:
     return replace(create(NAME, [task_text(group)], target), label=labels.label(group))
 
 
-def is_of_group(task: tuple[str, Sequence[object]]) -> bool:
+def is_fused_task(task: tuple[str, Sequence[object]]) -> bool:
     """Whether a record's ``task``, a name and arguments, has the form of a fused group's task."""
     name, args = task
     return name == NAME and len(args) == 1 and isinstance(args[0], str)
@@ -81,13 +81,13 @@ def group_of(text: str) -> Function:
 
 def _fused(text: str, *, config: Config, target: Target) -> tuple[Schedule, list[Tensor]]:
     """The schedule function of fused groups."""
-    kind, inputs, outputs = _written(text)
+    kind, inputs, outputs = _tensors_of_text(text)
     schedule = schedules.apply(kind, outputs, target, config)
     return schedule, [*inputs, *outputs]
 
 
 @lru_cache(maxsize=256)
-def _written(text: str) -> tuple[Anchor, tuple[Tensor, ...], tuple[Tensor, ...]]:
+def _tensors_of_text(text: str) -> tuple[Anchor, tuple[Tensor, ...], tuple[Tensor, ...]]:
     """The anchor, parameters and results of a group: built once, then scheduled for each candidate."""
     group = group_of(text)
     inputs, outputs = group_tensors(group)
@@ -106,7 +106,7 @@ def _weights(text: str) -> tuple[int, ...]:
         names = operators.get(str(call.op)).argument_names
         used = [arg for name, arg in zip(names, call.args, strict=False) if name == "weight"]
         found.update((arg, None) for arg in used if isinstance(arg, Var))
-    return tuple(place for place, param in enumerate(group.params) if param in found)
+    return tuple(position for position, param in enumerate(group.params) if param in found)
 
 
 template(NAME, _fused, _rules, _weights)

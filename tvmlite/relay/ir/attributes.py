@@ -20,7 +20,7 @@ from tvmlite.core.node import postorder
 from tvmlite.core.span import Span
 from tvmlite.te import expr as te
 
-LARGEST = 2**63
+INT64_LIMIT = 2**63
 """Integers are in -LARGEST .. LARGEST - 1: extents and values computed from them are int64."""
 
 
@@ -28,13 +28,13 @@ LARGEST = 2**63
 class Kind:
     """The set of values that an attribute may have.
 
-    ``holds`` tests whether a value is in the set; ``expected`` describes the set in errors. ``adapted``
+    ``holds`` tests whether a value is in the set; ``expected`` describes the set in errors. ``convert``
     converts other notations that users may write to such a value, and returns anything else unchanged.
     """
 
     expected: str
     holds: Callable[[Any], bool]
-    adapted: Callable[[Any], Any] = lambda value: value
+    convert: Callable[[Any], Any] = lambda value: value
 
 
 REQUIRED = inspect.Parameter.empty
@@ -46,11 +46,11 @@ class Attribute:
     """An attribute as an operator declares it: its default, and a function that narrows its kind."""
 
     default: Any = REQUIRED
-    narrowed: Callable[[Kind], Kind] = lambda kind: kind
+    narrow: Callable[[Kind], Kind] = lambda kind: kind
 
     def kind(self, name: str) -> Kind:
         """The kind of this attribute, whose name is ``name``."""
-        return self.narrowed(kind_of(name, self.default))
+        return self.narrow(kind_of(name, self.default))
 
 
 def choice(*values: str) -> Attribute:
@@ -62,14 +62,14 @@ def choice(*values: str) -> Attribute:
 def at_least(least: int, default: Any = REQUIRED) -> Attribute:
     """An attribute of integers, one or a tuple, that are at least ``least``; dimensions are not tested."""
 
-    def narrowed(kind: Kind) -> Kind:
+    def narrow(kind: Kind) -> Kind:
         def holds(value: Any) -> bool:
             values = value if isinstance(value, tuple) else (value,)
             return kind.holds(value) and all(not isinstance(one, int) or one >= least for one in values)
 
-        return Kind(f"{kind.expected}, at least {least}", holds, kind.adapted)
+        return Kind(f"{kind.expected}, at least {least}", holds, kind.convert)
 
-    return Attribute(default, narrowed)
+    return Attribute(default, narrow)
 
 
 def kind_of(name: str, default: Any) -> Kind:
@@ -85,19 +85,19 @@ def kind_of(name: str, default: Any) -> Kind:
     return ANY
 
 
-DEEPEST = 16
+MAX_NESTING = 16
 """The maximum nesting depth of tuples in an attribute."""
 
 
-def plain(value: Any, depth: int = 0) -> Any:
+def canonical_value(value: Any, depth: int = 0) -> Any:
     """``value`` in the form that a Call stores: tuples for lists, and Python's numbers for numpy's and te's.
 
     Raise a TypeInferError if it is nested too deeply, as a value that contains itself is.
     """
     if isinstance(value, (list, tuple)):
-        if depth == DEEPEST:
-            raise TypeInferError(f"an attribute nests more than {DEEPEST} deep", Span.of_caller())
-        return tuple([plain(v, depth + 1) for v in value])
+        if depth == MAX_NESTING:
+            raise TypeInferError(f"an attribute nests more than {MAX_NESTING} deep", Span.of_caller())
+        return tuple([canonical_value(v, depth + 1) for v in value])
     if isinstance(value, np.generic):
         return value.item()
     if isinstance(value, te.Const):
@@ -120,7 +120,7 @@ def show(value: Any, depth: int = 0) -> str:
         text = repr(value)
     elif isinstance(value, (te.Var, te.Binary)):
         text = str(value)
-    elif isinstance(value, tuple) and depth < DEEPEST:
+    elif isinstance(value, tuple) and depth < MAX_NESTING:
         inside = [show(one, depth + 1) for one in value[:_SHOWN]] + ["..."] * (len(value) > _SHOWN)
         text = f"({', '.join(inside)}{',' * (len(value) == 1)})" if sum(map(len, inside)) < _LONG else ""
     else:
@@ -136,7 +136,7 @@ _SHOWN, _LONG = 8, 80
 
 def is_integer(value: Any) -> bool:
     """Whether ``value`` is an int that fits in 64 bits; bools are not."""
-    return type(value) is int and -LARGEST <= value < LARGEST
+    return type(value) is int and -INT64_LIMIT <= value < INT64_LIMIT
 
 
 def is_dimension(value: Any) -> bool:
@@ -181,7 +181,7 @@ def is_activation(value: Any) -> bool:
     return type(value) is tuple and len(value) == 3 and is_text(value[0]) and all(map(is_number, value[1:]))
 
 
-def _is_whole(dtype: str) -> bool:
+def _is_integral(dtype: str) -> bool:
     return dtypes.is_int(dtype) or dtype == "bool"
 
 
@@ -189,7 +189,7 @@ def _is_closed(value: te.Expr) -> bool:
     """Whether ``value`` depends on named dimensions only and can be evaluated at run time."""
     if type(value) is te.SizeVar:
         return True
-    return all(isinstance(node, _EVALUABLE) and _is_whole(node.dtype) for node in postorder(value))
+    return all(isinstance(node, _EVALUABLE) and _is_integral(node.dtype) for node in postorder(value))
 
 
 _EVALUABLE = (te.SizeVar, te.Const, te.Binary, te.Select, te.Not, te.Cast)

@@ -86,17 +86,17 @@ class Block:
 def order(function: Function) -> Block:
     """The steps of ``function``, whose body holds calls, tuples, branches and loops, but no functions."""
     root = Block(function.body)
-    places, inner = blocks_of(function.body, root)
+    block_of, inner = blocks_of(function.body, root)
     for node in _in_order(function.body):
         match node:
             case _Binding(let):
-                places[let].steps.append(Bind(let))
+                block_of[let].steps.append(Bind(let))
             case Call() if not is_view(node):
-                places[node].steps.append(Run(node))
+                block_of[node].steps.append(Run(node))
             case If():
-                places[node].steps.append(Branch(node, inner[node, "then"], inner[node, "otherwise"]))
+                block_of[node].steps.append(Branch(node, inner[node, "then"], inner[node, "otherwise"]))
             case Loop():
-                places[node].steps.append(Repeat(node, inner[node, "body"]))
+                block_of[node].steps.append(Repeat(node, inner[node, "body"]))
             case Var() | Constant() | Tuple() | TupleGetItem() | LetDims() | Call():
                 pass
             case _:
@@ -133,49 +133,49 @@ def runs_of(block: Block) -> Iterator[Run]:
 
 def blocks_of(body: Expr, root: Block) -> tuple[dict[Expr, Block], dict[tuple[Expr, str], Block]]:
     """The block of each expression in ``body``, and the blocks of branches and loops, by node and name."""
-    places: dict[Expr, Block] = {body: root}
+    block_of: dict[Expr, Block] = {body: root}
     inner: dict[tuple[Expr, str], Block] = {}
     nodes = [node for node in _in_order(body) if isinstance(node, Expr)]
     loops = any(isinstance(node, Loop) for node in nodes)
-    free, stopping = (_free(nodes), _stopping(nodes)) if loops else ({}, set())
-    turning: dict[Block, Loop] = {}
+    free, may_stop = (_free_binders(nodes), _nodes_that_may_stop(nodes)) if loops else ({}, set())
+    loop_of_block: dict[Block, Loop] = {}
     for node in reversed(nodes):
-        while (loop := turning.get(places[node])) and _is_invariant(node, places, loop, free):
-            if node in stopping and not _iterates_at_least_once(loop):
+        while (loop := loop_of_block.get(block_of[node])) and _is_invariant(node, block_of, loop, free):
+            if node in may_stop and not _has_an_iteration(loop):
                 break
-            outer = places[node].parent
+            outer = block_of[node].parent
             assert outer is not None
-            places[node] = outer
+            block_of[node] = outer
         for name, child in _edges(node):
-            block = places[node]
+            block = block_of[node]
             if name:
                 block = inner[node, name] = block.child(child)
             if isinstance(node, Loop) and name:
-                turning[block] = node
-            known = places.get(child)
-            places[child] = block if known is None else innermost(known, block)
-    return places, inner
+                loop_of_block[block] = node
+            known = block_of.get(child)
+            block_of[child] = block if known is None else innermost(known, block)
+    return block_of, inner
 
 
 Free: TypeAlias = "frozenset[Loop | LetDims]"
 
 
-def _is_invariant(node: Expr, places: dict[Expr, Block], loop: Loop, free: dict[Expr, Free]) -> bool:
+def _is_invariant(node: Expr, block_of: dict[Expr, Block], loop: Loop, free: dict[Expr, Free]) -> bool:
     """Whether ``node``, in a block that ``loop`` repeats, can be computed before the loop: it is not the
     block's result, and depends on nothing that is bound in the block."""
-    block = places[node]
-    bound = (one is loop or places.get(one) is block for one in free[node])
-    return node is not block.result and not any(bound)
+    block = block_of[node]
+    bound_inside = (one is loop or block_of.get(one) is block for one in free[node])
+    return node is not block.result and not any(bound_inside)
 
 
-def _stopping(nodes: list[Expr]) -> set[Expr]:
+def _nodes_that_may_stop(nodes: list[Expr]) -> set[Expr]:
     """The nodes that may stop a run or depend on one that may. Before a loop without iterations they would
     stop a valid run. A loop's results are assumed not to stop a run: otherwise an invariant inner loop would
     have to run in each iteration of the outer one. ``nodes`` are in order."""
     found: set[Expr] = set()
     for node in nodes:
-        made_of = not isinstance(node, Loop) and any(child in found for child in node.children())
-        if made_of or _may_stop(node):
+        depends = not isinstance(node, Loop) and any(child in found for child in node.children())
+        if depends or _may_stop(node):
             found.add(node)
     return found
 
@@ -190,13 +190,13 @@ def _may_stop(node: Expr) -> bool:
     return False
 
 
-def _iterates_at_least_once(loop: Loop) -> bool:
+def _has_an_iteration(loop: Loop) -> bool:
     """Whether ``loop`` is known to make at least one iteration."""
     begins = loop.condition is None or (isinstance(loop.condition, Constant) and bool(loop.condition.data))
-    return begins and isinstance(loop.turns, int) and loop.turns > 0
+    return begins and isinstance(loop.trip_count, int) and loop.trip_count > 0
 
 
-def _free(nodes: list[Expr]) -> dict[Expr, Free]:
+def _free_binders(nodes: list[Expr]) -> dict[Expr, Free]:
     """The binders that each of ``nodes`` depends on: enclosing loops, by their index or states, and LetDims.
     ``nodes`` are in order."""
     binders: dict[object, Loop | LetDims] = {}
@@ -220,8 +220,8 @@ def _mentioned(node: Expr) -> list[SizeVar]:
             return dimensions_of(group)
         case Call(attrs=attrs):
             return dims_of([value for _, value in attrs])
-        case Loop(turns=turns):
-            return dims_of(turns)
+        case Loop(trip_count=trip_count):
+            return dims_of(trip_count)
     return []
 
 

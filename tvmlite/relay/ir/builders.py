@@ -14,7 +14,7 @@ from tvmlite.core.span import Span
 from tvmlite.relay.ir import attributes, op
 from tvmlite.relay.ir.nodes import Constant, Expr, Tuple, TupleGetItem
 
-MOST = 1024
+MAX_ATTRIBUTE_ELEMENTS = 1024
 """The largest number of elements of an array that may be given for an attribute."""
 
 
@@ -30,10 +30,10 @@ def builder(name: str) -> Callable[..., Any]:
 
     def build(*args: Any, **attrs: Any) -> Expr:
         span = Span.of_caller()
-        given = _by_name(row, args, attrs, span)
+        given = _arguments_by_name(row, args, attrs, span)
         inputs = [key for key in row.argument_names if key in given]
         exprs = [_argument(row, position, given.pop(key), span) for position, key in enumerate(inputs)]
-        call = op.make(name, *exprs, span=span, **_adapted(row, given, span))
+        call = op.make(name, *exprs, span=span, **_converted_attributes(row, given, span))
         op.check_attributes(row, call)
         return call if row.field is None else TupleGetItem(call, row.field, span)
 
@@ -57,7 +57,9 @@ def _signature(row: op.Operator) -> inspect.Signature:
     return inspect.Signature(parameters)
 
 
-def _by_name(row: op.Operator, args: Sequence[Any], attrs: dict[str, Any], span: Span) -> dict[str, Any]:
+def _arguments_by_name(
+    row: op.Operator, args: Sequence[Any], attrs: dict[str, Any], span: Span
+) -> dict[str, Any]:
     """All arguments, positional and named, by the name of the parameter."""
     if len(args) > len(row.parameters):
         raise TvmliteError(
@@ -70,7 +72,7 @@ def _by_name(row: op.Operator, args: Sequence[Any], attrs: dict[str, Any], span:
     return {**given, **attrs}
 
 
-def _adapted(row: op.Operator, given: dict[str, Any], span: Span) -> dict[str, Any]:
+def _converted_attributes(row: op.Operator, given: dict[str, Any], span: Span) -> dict[str, Any]:
     """``given`` with attributes in the form of calls; converts constants, arrays, numpy dtypes."""
     found = {}
     for name, default, kind in row.kinds:
@@ -79,14 +81,14 @@ def _adapted(row: op.Operator, given: dict[str, Any], span: Span) -> dict[str, A
         value = given.pop(name)
         if isinstance(value, Constant):
             value = value.data
-        if isinstance(value, np.ndarray) and value.size <= MOST:
+        if isinstance(value, np.ndarray) and value.size <= MAX_ATTRIBUTE_ELEMENTS:
             value = value.tolist()
         try:
-            value = attributes.plain(value)
+            value = attributes.canonical_value(value)
         except TypeInferError as error:
             raise TypeInferError(f"{row.name}: {name}: {error.message}", span) from None
         unset = value is None or (isinstance(value, str) and not value)
-        found[name] = default if unset and default in (None, "") else kind.adapted(value)
+        found[name] = default if unset and default in (None, "") else kind.convert(value)
     return {**found, **given}
 
 

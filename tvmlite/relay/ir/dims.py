@@ -255,7 +255,7 @@ def show_dim(extent: Dim) -> str:
         return str(int(extent))
     texts: dict[Node, tuple[str, int]] = {}
     for node in postorder(extent):
-        texts[node] = _show(node, texts)
+        texts[node] = _text_and_precedence(node, texts)
     return texts[extent][0]
 
 
@@ -265,12 +265,12 @@ def show_shape(shape: Sequence[Dim]) -> str:
     return f"({items[0]},)" if len(items) == 1 else f"({', '.join(items)})"
 
 
-def _show(node: Node, texts: Mapping[Node, tuple[str, int]]) -> tuple[str, int]:
+def _text_and_precedence(node: Node, texts: Mapping[Node, tuple[str, int]]) -> tuple[str, int]:
     """The text of ``node`` and its precedence."""
 
-    def inside(child: Node, least: int) -> str:
-        text, strength = texts[child]
-        return text if strength >= least else f"({text})"
+    def operand(child: Node, min_precedence: int) -> str:
+        text, precedence = texts[child]
+        return text if precedence >= min_precedence else f"({text})"
 
     match node:
         case te.Var():
@@ -284,10 +284,10 @@ def _show(node: Node, texts: Mapping[Node, tuple[str, int]]) -> tuple[str, int]:
         case te.Binary(symbol=symbol) if symbol in NAMED_BINARY:
             return f"{symbol}({texts[node.a][0]}, {texts[node.b][0]})", _ATOM
         case te.Binary(symbol=symbol) if symbol in PRECEDENCE:
-            level = PRECEDENCE[symbol]
-            return f"{inside(node.a, level)} {symbol} {inside(node.b, level + 1)}", level
+            precedence = PRECEDENCE[symbol]
+            return f"{operand(node.a, precedence)} {symbol} {operand(node.b, precedence + 1)}", precedence
         case te.Not():
-            return f"not {inside(node.a, PRECEDENCE['not'])}", PRECEDENCE["not"]
+            return f"not {operand(node.a, PRECEDENCE['not'])}", PRECEDENCE["not"]
         case te.Select():
             return f"select({', '.join(texts[child][0] for child in node.children())})", _ATOM
         case te.Cast():

@@ -20,18 +20,18 @@ def with_equal_extents(call: Call) -> Call:
 
     Return ``call`` itself if it has a type, or if no equality would help: then its type is an error.
     """
-    fitted = call
+    candidate = call
     for _ in range(MOST_ROUNDS):
-        if _has_type(fitted):
-            return fitted
+        if _has_type(candidate):
+            return candidate
         assumed: list[Assumption] = []
         known: dict[str, Assumable] = {}
-        tried = tuple(_assumable(arg, assumed, known) for arg in fitted.args)
-        _has_type(Call(fitted.op, tried, fitted.attrs, fitted.span))
-        args = tuple(_fitted(arg, assumed) for arg in fitted.args)
-        if all(a is b for a, b in zip(args, fitted.args, strict=True)):
+        assumable_args = tuple(_assumable(arg, assumed, known) for arg in candidate.args)
+        _has_type(Call(candidate.op, assumable_args, candidate.attrs, candidate.span))
+        args = tuple(_with_assumed_shape(arg, assumed) for arg in candidate.args)
+        if all(a is b for a, b in zip(args, candidate.args, strict=True)):
             return call
-        fitted = Call(call.op, args, call.attrs, call.span)
+        candidate = Call(call.op, args, call.attrs, call.span)
     return call
 
 
@@ -63,20 +63,20 @@ def _assumable(arg: Expr, assumed: list[Assumption], known: dict[str, Assumable]
     return Var("", TensorType(tuple(map(extent, type_.shape)), type_.dtype))
 
 
-def _fitted(arg: Expr, assumed: list[Assumption]) -> Expr:
+def _with_assumed_shape(arg: Expr, assumed: list[Assumption]) -> Expr:
     """``arg`` with the extents that are assumed to equal its own."""
     if isinstance(arg, Tuple):
-        return arg.map_children(lambda field: _fitted(field, assumed))
+        return arg.map_children(lambda field: _with_assumed_shape(field, assumed))
     type_ = type_of(arg)
     if not isinstance(type_, TensorType):
         return arg
-    shape = tuple(_extent(extent, assumed) for extent in tensor_type_of(arg).shape)
+    shape = tuple(_assumed_extent(extent, assumed) for extent in tensor_type_of(arg).shape)
     if all(a is b for a, b in zip(shape, type_.shape, strict=True)):
         return arg
     return make("assume_shape", arg, newshape=shape, span=getattr(arg, "span", None))
 
 
-def _extent(extent: Dim, assumed: list[Assumption]) -> Dim:
+def _assumed_extent(extent: Dim, assumed: list[Assumption]) -> Dim:
     """The extent that ``extent`` is assumed to equal: the number of the two, if any, else the first."""
     for one, other in assumed:
         kept, replaced = (other, one) if isinstance(other, int) else (one, other)

@@ -132,9 +132,9 @@ def _type_of(node: Expr) -> Type:
                 )
             return _types[body]
         case LetDims():
-            return _with_dims(node)
+            return _let_dims(node)
         case If():
-            return _branches(node)
+            return _if(node)
         case Loop():
             return _loop(node)
         case Call(op=Function() as function):
@@ -158,7 +158,7 @@ def _field(node: TupleGetItem) -> Type:
     return type_.fields[node.index]
 
 
-def _with_dims(node: LetDims) -> Type:
+def _let_dims(node: LetDims) -> Type:
     count, value = len(node.dims), _types[node.value]
     vector = isinstance(value, TensorType) and value.dtype == "int64" and value.shape == (count,)
     if not vector and not (count == 1 and is_scalar(value, "int64")):
@@ -170,7 +170,7 @@ def _with_dims(node: LetDims) -> Type:
     return _types[node.body]
 
 
-def _branches(node: If) -> Type:
+def _if(node: If) -> Type:
     condition, then, otherwise = (_types[child] for child in node.children())  # type: ignore[index]
     if not is_scalar(condition, "bool"):
         raise TypeInferError(f"if: the condition is {show_type(condition)}, expected a bool", _span(node))
@@ -194,26 +194,29 @@ def _loop(node: Loop) -> Type:
         isinstance(made, TupleType) and bool(made.fields), f"the body is {show_type(made)}, expected a tuple"
     )
     assert isinstance(made, TupleType)
-    going, *after = made.fields
-    nexts, rows = after[: len(states)], after[len(states) :]
-    check(len(node.initial) == len(states) == len(nexts), f"{len(states)} states, {len(node.initial)} given")
+    continues, *after = made.fields
+    next_states, rows = after[: len(states)], after[len(states) :]
+    check(
+        len(node.initial) == len(states) == len(next_states),
+        f"{len(states)} states, {len(node.initial)} given",
+    )
     check(is_scalar(type_of(node.index), "int64"), f"the index is {show_type(type_of(node.index))}")
-    check(is_scalar(going, "bool"), f"the continue flag is {show_type(going)}, expected a bool")
+    check(is_scalar(continues, "bool"), f"the continue flag is {show_type(continues)}, expected a bool")
     if node.condition is not None:
         check(is_scalar(_types[node.condition], "bool"), "the condition is no bool")
         check(not rows, "a loop with a condition cannot return rows: their number is not known")
-    for var, first, following in zip(node.states, node.initial, nexts, strict=True):
+    for var, initial, next_state in zip(node.states, node.initial, next_states, strict=True):
         check(
-            same_type(type_of(var), _types[first]) and same_type(type_of(var), following),
-            f"state %{var.name} is {show_type(type_of(var))}, it begins as {show_type(_types[first])} and "
-            f"becomes {show_type(following)}",
+            same_type(type_of(var), _types[initial]) and same_type(type_of(var), next_state),
+            f"state %{var.name} is {show_type(type_of(var))}, it begins as {show_type(_types[initial])} and "
+            f"becomes {show_type(next_state)}",
             "the type of a state is fixed: allocate all rows at the start, and write each with scatter_nd",
         )
     stacked: list[Type] = []
     for row in rows:
         check(isinstance(row, TensorType), f"a row is {show_type(row)}, expected a tensor")
         assert isinstance(row, TensorType)
-        stacked.append(TensorType((normal_dim(node.turns), *row.shape), row.dtype))
+        stacked.append(TensorType((normal_dim(node.trip_count), *row.shape), row.dtype))
     return TupleType((*states, *stacked, TensorType((), "int64")))
 
 
@@ -230,11 +233,11 @@ def _operator_call(node: Call) -> Type:
         types = types[0].fields
     operators.check_attributes(row, node)
     _check_attributes(node, row)
-    given = [_given(row, position, type_, node) for position, type_ in enumerate(types)]
+    given = [_argument_type(row, position, type_, node) for position, type_ in enumerate(types)]
     return normal_type(row.infer(node, *given), row.name, node)
 
 
-def _given(
+def _argument_type(
     row: operators.Operator, position: int, type_: Type, node: Call
 ) -> TensorType | tuple[TensorType, ...]:
     """An argument's type as the type relation of ``row`` receives it: a tensor type, or a tuple of them if

@@ -18,7 +18,7 @@ from tvmlite.core.errors import ExecutionError, InputError, VerifyError
 from tvmlite.relay.ir import op as operators
 from tvmlite.relay.ir.infer import type_of
 from tvmlite.relay.ir.nodes import (
-    NO_END,
+    UNLIMITED_TRIP_COUNT,
     Call,
     Constant,
     Expr,
@@ -114,7 +114,7 @@ def _run(root: Expr, frame: _Frame) -> Value:
 def _step(node: Expr, frame: _Frame) -> list[tuple[Expr, _Frame]]:
     """Compute the value of ``node`` in ``frame``, or return the expressions to evaluate before it."""
     values = frame.values
-    missing = [(child, frame) for child in _needed_first(node, frame) if child not in values]
+    missing = [(child, frame) for child in _needed_children(node, frame) if child not in values]
     if missing:
         return missing
     match node:
@@ -126,7 +126,7 @@ def _step(node: Expr, frame: _Frame) -> list[tuple[Expr, _Frame]]:
         case TupleGetItem(value, index):
             values[node] = values[value][index]
         case If():
-            values[node] = values[_taken(node, values)]
+            values[node] = values[_taken_branch(node, values)]
         case Let(body=body) | LetDims(body=body):
             values[node] = values[body]
         case Loop():
@@ -149,12 +149,12 @@ def _step(node: Expr, frame: _Frame) -> list[tuple[Expr, _Frame]]:
     return []
 
 
-def _needed_first(node: Expr, frame: _Frame) -> Sequence[Expr]:
+def _needed_children(node: Expr, frame: _Frame) -> Sequence[Expr]:
     """The children that ``node`` needs next; children that are evaluated lazily only when they are needed."""
     values = frame.values
     match node:
         case If(condition):
-            return [condition] if condition not in values else [_taken(node, values)]
+            return [condition] if condition not in values else [_taken_branch(node, values)]
         case Let(var, value, body):
             if value not in values:
                 return [value]
@@ -203,20 +203,20 @@ def _where(node: Loop | LetDims) -> str:
 def _loop(node: Loop, frame: _Frame) -> Value:
     """Run the iterations one after the other, each with its own values in front of those outside the loop."""
     states = [frame.values[one] for one in node.initial]
-    most, iteration, rows = evaluate_dim(node.turns, frame.binding), 0, []
-    going = node.condition is None or bool(frame.values[node.condition])
-    end = time.monotonic() + config.loop_seconds() if most >= NO_END else math.inf
-    while going and iteration < most:
+    trip_count, iteration, rows = evaluate_dim(node.trip_count, frame.binding), 0, []
+    continues = node.condition is None or bool(frame.values[node.condition])
+    end = time.monotonic() + config.loop_seconds() if trip_count >= UNLIMITED_TRIP_COUNT else math.inf
+    while continues and iteration < trip_count:
         if node.condition is not None and iteration >= config.loop_limit():
             raise ExecutionError(too_many_iterations(node), node.span)
         if time.monotonic() > end:
             raise ExecutionError(takes_too_long(node), node.span)
-        own: dict[Expr, Value] = {node.index: np.asarray(iteration, np.int64)}
-        own.update(zip(node.states, states, strict=True))
-        values = ChainMap(own, frame.values)
+        bound: dict[Expr, Value] = {node.index: np.asarray(iteration, np.int64)}
+        bound.update(zip(node.states, states, strict=True))
+        values = ChainMap(bound, frame.values)
         made = _run(node.body, _Frame(values, dict(frame.binding), frame.seen))
         assert isinstance(made, tuple)
-        going = node.condition is None or bool(made[0])
+        continues = node.condition is None or bool(made[0])
         states = list(made[1 : 1 + len(states)])
         rows.append(made[1 + len(states) :])
         iteration += 1
@@ -232,7 +232,7 @@ def _loop(node: Loop, frame: _Frame) -> Value:
     return (*states, *stacked, np.asarray(iteration, np.int64))
 
 
-def _taken(node: If, values: Mapping[Expr, Value]) -> Expr:
+def _taken_branch(node: If, values: Mapping[Expr, Value]) -> Expr:
     return node.then if bool(values[node.condition]) else node.otherwise
 
 

@@ -19,7 +19,7 @@ from tvmlite.core import mapped
 from tvmlite.core.errors import TypeInferError
 from tvmlite.core.node import Node, Printable, postorder
 from tvmlite.core.span import Span
-from tvmlite.relay.ir.attributes import plain
+from tvmlite.relay.ir.attributes import canonical_value
 from tvmlite.relay.ir.types import TYPES, Dim, Type, tensor_type
 from tvmlite.te import expr as te
 
@@ -43,9 +43,9 @@ class Expr(Printable):
                     value = _as_tuple(self, name, value)
                 for position, one in enumerate(value):
                     if not isinstance(one, kinds):
-                        raise _shape_mismatch(self, f"{name}[{position}]", one, kinds)
+                        raise _field_type_error(self, f"{name}[{position}]", one, kinds)
             elif not isinstance(value, kinds):
-                raise _shape_mismatch(self, name, value, kinds)
+                raise _field_type_error(self, name, value, kinds)
 
     def _with(self, changes: dict[str, Any]) -> Any:
         """A copy of this node with ``changes``, which come from rewriting and are not checked."""
@@ -245,7 +245,7 @@ class If(Expr):
     children_in: ClassVar[tuple[str, ...]] = ("condition", "then", "otherwise")
 
 
-NO_END = 2**31 - 1
+UNLIMITED_TRIP_COUNT = 2**31 - 1
 """The number of iterations from which on a loop counts as unlimited, as exporters write it."""
 
 
@@ -255,15 +255,15 @@ class Loop(Expr):
 
     ``index`` is the number of the iteration, an int64 scalar from 0. ``states`` are bound to ``initial`` in
     the first iteration, later to what the previous iteration returned. ``body`` is a tuple: a bool scalar,
-    whether to continue; the next states; rows. There are at most ``turns`` iterations, and none if
-    ``condition`` is false. If ``condition`` is None, there are exactly ``turns``, the bool is ignored, and
-    the rows are stacked along a new first axis of that extent; otherwise there are no rows. The value of a
-    loop is the tuple of the last states, the stacked rows, and the number of iterations, an int64 scalar.
+    whether to continue; the next states; rows. There are at most ``trip_count`` iterations, and none if
+    ``condition`` is false. If ``condition`` is None, there are exactly ``trip_count``, the bool is ignored,
+    and the rows are stacked along a new first axis of that extent; otherwise there are no rows. The value of
+    a loop is the tuple of the last states, the stacked rows, and the number of iterations, an int64 scalar.
     """
 
     index: Var
     states: tuple[Var, ...]
-    turns: Dim
+    trip_count: Dim
     condition: Expr | None
     initial: tuple[Expr, ...]
     body: Expr
@@ -311,19 +311,19 @@ class Module(Printable):
     def __post_init__(self) -> None:
         given = self.functions
         if not isinstance(given, Mapping):
-            raise _shape_mismatch(self, "functions", given, (Mapping,))
+            raise _field_type_error(self, "functions", given, (Mapping,))
         for name, function in given.items():
             if not isinstance(name, str):
-                raise _shape_mismatch(self, "a name in functions", name, (str,))
+                raise _field_type_error(self, "a name in functions", name, (str,))
             if not isinstance(function, Function):
-                raise _shape_mismatch(self, f"functions[{name!r}]", function, (Function,))
+                raise _field_type_error(self, f"functions[{name!r}]", function, (Function,))
         if type(self.output_names) is not tuple:
             _as_tuple(self, "output_names", self.output_names)
         for position, one in enumerate(self.output_names):
             if not isinstance(one, str):
-                raise _shape_mismatch(self, f"output_names[{position}]", one, (str,))
+                raise _field_type_error(self, f"output_names[{position}]", one, (str,))
         if not isinstance(self.values, Mapping):
-            raise _shape_mismatch(self, "values", self.values, (Mapping,))
+            raise _field_type_error(self, "values", self.values, (Mapping,))
         _check_attrs(self)
 
     @staticmethod
@@ -376,7 +376,7 @@ _FIELDS: dict[type, tuple[tuple[str, tuple[type, ...], bool], ...]] = {
     LetDims: (("dims", (te.SizeVar,), True), ("value", (Expr,), False), ("body", (Expr,), False), _SPAN),
     If: (("condition", (Expr,), False), ("then", (Expr,), False), ("otherwise", (Expr,), False), _SPAN),
     Loop: (
-        ("index", (Var,), False), ("states", (Var,), True), ("turns", (int, te.Expr), False),
+        ("index", (Var,), False), ("states", (Var,), True), ("trip_count", (int, te.Expr), False),
         ("condition", (Expr, NoneType), False), ("initial", (Expr,), True), ("body", (Expr,), False), _SPAN,
     ),
     Tuple: (("fields", (Expr,), True), _SPAN),
@@ -388,7 +388,7 @@ _FIELDS: dict[type, tuple[tuple[str, tuple[type, ...], bool], ...]] = {
 def _as_tuple(node: Node, name: str, value: Any) -> tuple[Any, ...]:
     """Return the field ``name`` as a tuple, and store it in ``node``: users may pass lists."""
     if not isinstance(value, Sequence) or isinstance(value, str):
-        raise _shape_mismatch(node, name, value, (tuple,))
+        raise _field_type_error(node, name, value, (tuple,))
     object.__setattr__(node, name, tuple(value))
     return tuple(value)
 
@@ -401,12 +401,12 @@ def _check_attrs(node: Any) -> None:
         object.__setattr__(node, "attrs", given)
     for pair in given if isinstance(given, tuple) else (None,):
         if type(pair) is not tuple or len(pair) != 2 or type(pair[0]) is not str:
-            raise _shape_mismatch(node, "attrs", given, (dict,))
+            raise _field_type_error(node, "attrs", given, (dict,))
 
 
-def _shape_mismatch(node: Any, name: str, value: Any, kinds: tuple[type, ...]) -> TypeInferError:
-    """The error for a field ``name`` whose ``value`` has none of the types ``kinds``."""
-    expected = " or ".join("None" if kind is NoneType else kind.__name__ for kind in kinds)
+def _field_type_error(node: Any, name: str, value: Any, accepted: tuple[type, ...]) -> TypeInferError:
+    """The error for a field ``name`` whose ``value`` has none of the types ``accepted``."""
+    expected = " or ".join("None" if kind is NoneType else kind.__name__ for kind in accepted)
     given = "None" if value is None else f"a {type(value).__name__}"
     span = getattr(node, "span", None)
     return TypeInferError(
@@ -434,7 +434,7 @@ def free_variables(nodes: Iterable[Node]) -> tuple[Var, ...]:
 
 def canonical(attrs: Mapping[str, Any]) -> Attrs:
     """``attrs`` in the form that a Call stores: pairs sorted by name."""
-    return tuple(sorted(((name, plain(value)) for name, value in attrs.items()), key=itemgetter(0)))
+    return tuple(sorted(((name, canonical_value(value)) for name, value in attrs.items()), key=itemgetter(0)))
 
 
 def constant(value: Any, dtype: Any = None) -> Constant:

@@ -32,11 +32,11 @@ def _binary(name: str, swapped: bool = False) -> Callable[[Expr, Any], Call]:
     return operation
 
 
-def _operand(name: str, value: Any, beside: Expr) -> Any:
-    """``value``, converted to a constant of the dtype of ``beside`` if it is a number."""
+def _operand(name: str, value: Any, like: Expr) -> Any:
+    """``value``, converted to a constant of the dtype of ``like`` if it is a number."""
     if not isinstance(value, (numbers.Number, np.generic)):
         return value
-    dtype, span = tensor_type_of(beside).dtype, Span.of_caller()
+    dtype, span = tensor_type_of(like).dtype, Span.of_caller()
     fits = isinstance(value, (bool, np.bool_)) if dtype == "bool" else isinstance(value, numbers.Real)
     if fits and dtypes.is_int(dtype):
         low, high = dtypes.limits(dtype)
@@ -55,7 +55,7 @@ def _astype(self: Expr, dtype: Any) -> Call:
     return builder("cast")(self, dtype)
 
 
-def _fields(self: Expr) -> int:
+def _field_count(self: Expr) -> int:
     """The number of fields of a tuple. Anything else, such as a tensor, is a TypeInferError."""
     if isinstance(self, Tuple):
         return len(self.fields)
@@ -70,7 +70,7 @@ def _field(self: Expr, index: Any) -> Any:
     """The field at ``index`` of a tuple."""
     if not is_integer(index):
         raise TypeInferError(f"the index of a field is {show(index)}, expected an integer", Span.of_caller())
-    count = _fields(self)
+    count = _field_count(self)
     if not -count <= index < count:
         raise TypeInferError(f"field {index} of a tuple of {count}", Span.of_caller())
     index %= count
@@ -79,8 +79,8 @@ def _field(self: Expr, index: Any) -> Any:
     return TupleGetItem(self, index, getattr(self, "span", None) or Span.of_caller())
 
 
-def _each(self: Expr) -> Iterator[Expr]:
-    return iter([_field(self, index) for index in range(_fields(self))])
+def _iterate(self: Expr) -> Iterator[Expr]:
+    return iter([_field(self, index) for index in range(_field_count(self))])
 
 
 def _true(self: Expr) -> bool:
@@ -96,6 +96,6 @@ for _name, _operator in _BINARY.items():
 for _name, _operator in _COMPARISONS.items():
     setattr(Expr, f"__{_name}__", _binary(_operator))
 Expr.__neg__, Expr.astype = _negative, _astype
-Expr.__len__, Expr.__iter__, Expr.__getitem__ = _fields, _each, _field
+Expr.__len__, Expr.__iter__, Expr.__getitem__ = _field_count, _iterate, _field
 Expr.__bool__ = _true  # type: ignore[attr-defined]
 Expr.__array_ufunc__ = None  # type: ignore[attr-defined]  # makes numpy scalars on the left defer to Expr

@@ -100,7 +100,7 @@ class FuncType(Node):
     def __post_init__(self) -> None:
         _check_types(self, "params")
         if not isinstance(self.result, TYPES):
-            raise _no_type("FuncType: result", self.result)
+            raise _type_error("FuncType: result", self.result)
 
     def __str__(self) -> str:
         return show_type(self)
@@ -122,13 +122,13 @@ def tensor_type(shape: Any, dtype: str = "float32") -> TensorType:
 def _extents(shape: Any) -> Shape:
     """``shape`` in the form that a TensorType stores: a tuple of ints and expressions."""
     if not isinstance(shape, (tuple, list, np.ndarray)):
-        raise _no_type("TensorType: shape", shape, "a tuple of integers and dimensions")
+        raise _type_error("TensorType: shape", shape, "a tuple of integers and dimensions")
     extents: list[Dim] = []
     for position, given in enumerate(shape):
         whole = isinstance(given, (np.integer, int)) and not isinstance(given, bool)
         extent = dim(given) if isinstance(given, str) else int(given) if whole else given
         if type(extent) is not int and not (isinstance(extent, te.Expr) and extent.dtype == "int64"):
-            raise _no_type(f"TensorType: shape[{position}]", extent, "an integer or a dimension")
+            raise _type_error(f"TensorType: shape[{position}]", extent, "an integer or a dimension")
         extents.append(extent)
     return tuple(extents)
 
@@ -137,14 +137,14 @@ def _check_types(node: Any, name: str) -> None:
     """Check that the field ``name`` holds types only; convert a list to a tuple."""
     value, where = getattr(node, name), f"{type(node).__name__}: {name}"
     if not isinstance(value, (tuple, list)):
-        raise _no_type(where, value, "a tuple of types")
+        raise _type_error(where, value, "a tuple of types")
     for position, one in enumerate(value):
         if not isinstance(one, TYPES):
-            raise _no_type(f"{where}[{position}]", one)
+            raise _type_error(f"{where}[{position}]", one)
     object.__setattr__(node, name, tuple(value))
 
 
-def _no_type(what: str, given: Any, expected: str = "a type") -> TypeInferError:
+def _type_error(what: str, given: Any, expected: str = "a type") -> TypeInferError:
     return TypeInferError(f"{what} is {attributes.show(given)}, expected {expected}", Span.of_caller())
 
 
@@ -266,9 +266,9 @@ def _solve(pairs: list[tuple[str, Dim, int]], binding: dict[te.SizeVar, int]) ->
             unknown = [v for v in dims_of(extent) if v not in binding]
             if len(unknown) != 1:
                 continue
-            at_0, at_1 = (evaluate_dim(extent, {**binding, unknown[0]: x}) for x in (0, 1))
+            value_at_0, value_at_1 = (evaluate_dim(extent, {**binding, unknown[0]: x}) for x in (0, 1))
             known = {name: te.const(number, "int64") for name, number in binding.items()}
-            linear = unknown[0] * (at_1 - at_0) + at_0
-            if at_1 != at_0 and same_dim(substitute(extent, known), linear):
-                binding[unknown[0]] = (value - at_0) // (at_1 - at_0)
+            linear = unknown[0] * (value_at_1 - value_at_0) + value_at_0
+            if value_at_1 != value_at_0 and same_dim(substitute(extent, known), linear):
+                binding[unknown[0]] = (value - value_at_0) // (value_at_1 - value_at_0)
                 progress = True

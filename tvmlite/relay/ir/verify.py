@@ -114,10 +114,10 @@ def _check_closed(function: Function) -> None:
             free[node] = _union([*(free[one] for one in (*around, *node.initial)), inside])
         else:
             free[node] = _union(free[child] for child in node.children())  # type: ignore[index]
-    loose = sorted(free[function.body] - set(function.params), key=lambda var: var.name)
-    if loose:
+    unbound = sorted(free[function.body] - set(function.params), key=lambda var: var.name)
+    if unbound:
         raise VerifyError(
-            f"variable %{loose[0].name} is not bound where it is used", loose[0].span or function.span
+            f"variable %{unbound[0].name} is not bound where it is used", unbound[0].span or function.span
         )
 
 
@@ -137,27 +137,27 @@ def _check_dims(function: Function) -> None:
         return
     free: dict[Node, frozenset[te.SizeVar]] = {}
     for node in nodes:
-        below = _union(free[child] for child in node.children())
+        free_here = _union(free[child] for child in node.children())
         match node:
             case LetDims(dims, value, body):
-                below = free[value] | (free[body] - frozenset(dims))
+                free_here = free[value] | (free[body] - frozenset(dims))
             case Call(op, _, attrs):
                 mentioned = dims_of([value for _, value in attrs])
                 if isinstance(op, Function):
                     mentioned = dimensions_of(op)
-                below |= lets.keys() & frozenset(mentioned)
-            case Loop(turns=turns):
-                below |= lets.keys() & frozenset(dims_of(turns))
-        free[node] = below
-    if loose := sorted(free[function.body], key=lambda dim: dim.name):
+                free_here |= lets.keys() & frozenset(mentioned)
+            case Loop(trip_count=trip_count):
+                free_here |= lets.keys() & frozenset(dims_of(trip_count))
+        free[node] = free_here
+    if unbound := sorted(free[function.body], key=lambda dim: dim.name):
         raise VerifyError(
-            f"dimension {loose[0].name} is used where it is not bound",
-            span_of(lets[loose[0]]) or function.span,
+            f"dimension {unbound[0].name} is used where it is not bound",
+            span_of(lets[unbound[0]]) or function.span,
         )
-    _check_blocks(nodes)
+    _check_dims_stay_inside(nodes)
 
 
-def _check_blocks(nodes: Iterable[Node]) -> None:
+def _check_dims_stay_inside(nodes: Iterable[Node]) -> None:
     """Check that the types of branches and loops mention no dimension that is bound inside them."""
     for node in nodes:
         if not isinstance(node, (If, Loop)):

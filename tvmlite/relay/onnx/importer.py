@@ -360,5 +360,5 @@ def _mentioned(value: Expr) -> set[te.SizeVar]:
         if isinstance(node, Call):
             found.update(dims_of([attribute for _, attribute in node.attrs]))
         elif isinstance(node, Loop):
-            found.update(dims_of(node.turns))
+            found.update(dims_of(node.trip_count))
     return found

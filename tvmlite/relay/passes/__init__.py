@@ -76,7 +76,7 @@ Pass: TypeAlias = Callable[[Module], Module]
 DEFAULT_LEVEL = 3
 MAX_LEVEL = 4
 
-ERROR_BESIDE_HALVES = 1e-4
+HALF_PRECISION_ERROR_BOUND = 1e-4
 """The error, relative to its largest result, that a convolution of rounded operands may have in order to be
 faster. It is far below the rounding error of a value: at most 4e-3 in bfloat16 and 5e-4 in float16."""
 
@@ -95,13 +95,13 @@ def pipeline(
     are used, whose errors are far below those of 16 bits (``fast_math``). With an ``error_bound`` above 0,
     from level 3 on, convolutions and dense layers may have an error of this fraction of their largest result
     in order to be faster (``apply_winograd``, ``apply_winograd_dense``, ``pack_weights``); with a 16-bit
-    precision, the bound is at least ``ERROR_BESIDE_HALVES``. Passes with alternatives ask ``decisions``;
-    without it they take their defaults.
+    precision, the bound is at least ``HALF_PRECISION_ERROR_BOUND``. Passes with alternatives ask
+    ``decisions``; without it they take their defaults.
     """
     if opt_level not in range(MAX_LEVEL + 1):
         raise ConfigError(f"opt_level is {opt_level!r}, expected 0 to {MAX_LEVEL}")
     if precision != "float32":
-        error_bound = max(error_bound, ERROR_BESIDE_HALVES)
+        error_bound = max(error_bound, HALF_PRECISION_ERROR_BOUND)
 
     def for_target(least_level: int, *stages: Stage) -> list[Pass]:
         if opt_level < least_level or target is None:

@@ -91,31 +91,31 @@ class _Binder:
             if node in done:
                 continue
             needed = list(node.children())
-            chosen = None
+            branch = None
             if isinstance(node, If):
-                chosen = self._taken(node, done) if node.condition in done else node.condition
-                needed = needed if chosen is None else [chosen]
+                branch = self._known_branch(node, done) if node.condition in done else node.condition
+                needed = needed if branch is None else [branch]
             if ready and all(one in done for one in needed):
-                done[node] = self._made(node, done) if chosen is None else done[chosen]
+                done[node] = self._rebuilt(node, done) if branch is None else done[branch]
             else:
                 stack.append((node, True))
                 stack.extend((one, False) for one in reversed(needed) if one not in done)
         return done[root]
 
-    def _taken(self, node: If, done: Mapping[Any, Any]) -> Any:
+    def _known_branch(self, node: If, done: Mapping[Any, Any]) -> Any:
         """The branch that is taken if the condition, already rebuilt in ``done``, is constant; else None."""
         condition = done[node.condition]
         for one in postorder(condition):
-            open_ = isinstance(one, Call) and any(is_symbolic(value) for _, value in one.attrs)
+            is_symbolic_call = isinstance(one, Call) and any(is_symbolic(value) for _, value in one.attrs)
             if (
-                open_
+                is_symbolic_call
                 or not isinstance(one, (Call, Constant, Tuple))
                 or isinstance(getattr(one, "op", ""), Function)
             ):
                 return None
         return node.then if bool(interpret(Function((), condition), [])) else node.otherwise
 
-    def _made(self, node: Any, done: Mapping[Any, Any]) -> Any:
+    def _rebuilt(self, node: Any, done: Mapping[Any, Any]) -> Any:
         if isinstance(node, Var):
             return self.variable(node)
         if isinstance(node, Function):
@@ -127,7 +127,9 @@ class _Binder:
             return dataclasses.replace(made, dims=tuple(self.renamed.get(one, one) for one in made.dims))
         if isinstance(made, Loop):
             index, *states = map(self.variable, (made.index, *made.states))
-            return dataclasses.replace(made, index=index, states=tuple(states), turns=self.value(made.turns))
+            return dataclasses.replace(
+                made, index=index, states=tuple(states), trip_count=self.value(made.trip_count)
+            )
         if not isinstance(made, Call):
             return made
         if isinstance(made.op, Function):
@@ -135,7 +137,7 @@ class _Binder:
         if any(is_symbolic(value) for _, value in made.attrs):
             attrs = tuple((name, self.value(value)) for name, value in made.attrs)
             made = dataclasses.replace(made, attrs=attrs)
-        return made.args[0] if _is_kept(made) else made
+        return made.args[0] if _is_proved_assumption(made) else made
 
     def value(self, value: Any) -> Any:
         """An attribute, shape or type with the numbers in it; the same object if it has none."""
@@ -148,7 +150,7 @@ class _Binder:
         return bool(made) if value.dtype == "bool" and isinstance(made, int) else made
 
 
-def _is_kept(call: Call) -> bool:
+def _is_proved_assumption(call: Call) -> bool:
     """Whether ``call`` only states an assumption that is known to hold."""
     if call.op == "assume_shape":
         return same_type(type_of(call), type_of(call.args[0]))

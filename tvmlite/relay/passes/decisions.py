@@ -73,8 +73,8 @@ class Decisions:
             return known.taken
         taken = self.chosen.get(name, proposed or default)
         if taken not in alternatives:
-            there = _listed(alternatives)
-            self.notes.append(f"{taken!r} is chosen for the decision {name!r}, where there are {there}")
+            available = _listed(alternatives)
+            self.notes.append(f"{taken!r} is chosen for the decision {name!r}, where there are {available}")
             taken = default
         self.asked[name] = Decision(name, tuple(alternatives), default, taken, 1, spans, kind)
         return taken
@@ -87,14 +87,14 @@ class Decisions:
                 raise InputError(
                     f"decisions: no pass asked for {name!r}", hint=f"the nearest there are: {_listed(near)}"
                 )
-            if alternative not in (there := self.asked[name].alternatives):
-                raise InputError(f"decisions: {name!r} is {alternative!r}, expected {_listed(there)}")
+            if alternative not in (available := self.asked[name].alternatives):
+                raise InputError(f"decisions: {name!r} is {alternative!r}, expected {_listed(available)}")
 
 
 def decide(
     decisions: Decisions | None,
     kind: str,
-    place: Callable[[], Sequence[Sequence[Call]]],
+    calls: Callable[[], Sequence[Sequence[Call]]],
     alternatives: Sequence[str],
     default: str,
     proposed: str | None = None,
@@ -102,12 +102,12 @@ def decide(
     """The one of ``alternatives`` to take; ``proposed`` is the one with the lowest cost, if the pass knows
     it.
 
-    ``place`` returns the calls that the decision is about, in parts. It is only called with ``decisions``;
+    ``calls`` returns the calls that the decision is about, in parts. It is only called with ``decisions``;
     without, the result is ``default``. Points with equal operators, attributes and types are one decision.
     """
     if decisions is None:
         return default
-    parts = place()
+    parts = calls()
     name = f"{kind} {' | '.join(map(_described, parts))}"
     spans = frozenset(call.span for part in parts for call in part if call.span is not None)
     return decisions.take(name, alternatives, default, spans, proposed, kind)
@@ -120,11 +120,11 @@ def _described(calls: Sequence[Call]) -> str:
     short = " ".join(names if len(names) <= MOST_NAMED else [*names[: MOST_NAMED - 1], "...", names[-1]])
     type_ = type_of(calls[-1])
     shape = f", {show_shape(type_.shape)}" if isinstance(type_, TensorType) else ""
-    text = "\n".join(map(_alone, calls))
+    text = "\n".join(map(_standalone_text, calls))
     return f"{short}{shape} #{hashlib.sha256(text.encode()).hexdigest()[:8]}"
 
 
-def _alone(call: Call) -> str:
+def _standalone_text(call: Call) -> str:
     """``call`` as text, with parameters as its arguments."""
     params: dict[Expr, Var] = {}
 

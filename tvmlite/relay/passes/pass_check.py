@@ -122,16 +122,16 @@ def _reached_by_wrong(
         done.add(node)
         value, candidates = after.get(node), known.get(getattr(node, "span", None), [])  # type: ignore[arg-type]
         if isinstance(value, np.ndarray):
-            alike = [c for c in candidates if c.shape == value.shape and c.dtype == value.dtype]
-            if any(not difference(one, value) for one in alike):
+            comparable = [c for c in candidates if c.shape == value.shape and c.dtype == value.dtype]
+            if any(not difference(one, value) for one in comparable):
                 continue
-            if alike:
+            if comparable:
                 wrong.add(node)
-        stack.extend(_below(node))
+        stack.extend(_dependencies_of(node))
     return wrong
 
 
-def _below(node: Any) -> list[Expr]:
+def _dependencies_of(node: Any) -> list[Expr]:
     """The expressions that the value of ``node`` depends on: for a call of a function, its body first."""
     return [getattr(one, "body", one) for one in reversed(list(dependencies(node)))]
 

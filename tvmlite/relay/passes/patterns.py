@@ -26,7 +26,7 @@ from tvmlite.relay.passes.graph_pass import readers_of, rebuild
 
 Readers: TypeAlias = Mapping[Expr, int]
 
-CLOSE = 2e-5
+CONSTANT_TOLERANCE = 2e-5
 """The largest relative difference from an expected constant: exporters write few digits."""
 
 WITHOUT_AXES = {"a_min", "a_max", "alpha", "approximate", "conditions", "dtype", "message"}
@@ -123,9 +123,9 @@ class Op(Pattern):
     def matches(self, expr: Expr, known: Match) -> Iterator[Match]:
         """The ways in which the arguments match, in both orders if the operator is commutative."""
         if isinstance(expr, Call) and expr.op == self.name:
-            yield from _all(self.args, expr.args, known)
+            yield from _matches_of_all(self.args, expr.args, known)
             if self.name in COMMUTATIVE:
-                yield from _all(self.args, expr.args[::-1], known)
+                yield from _matches_of_all(self.args, expr.args[::-1], known)
 
 
 @dataclass(frozen=True)
@@ -172,13 +172,13 @@ def op(name: str, *args: Pattern | float) -> Pattern:
     return Op(name, tuple(arg if isinstance(arg, Pattern) else Number(arg) for arg in args))
 
 
-def _all(patterns: Sequence[Pattern], exprs: Sequence[Expr], known: Match) -> Iterator[Match]:
+def _matches_of_all(patterns: Sequence[Pattern], exprs: Sequence[Expr], known: Match) -> Iterator[Match]:
     """The ways in which each of ``exprs`` matches the pattern at the same position."""
     if not patterns:
         yield known
         return
     for found in patterns[0].matches(exprs[0], known):
-        yield from _all(patterns[1:], exprs[1:], found)
+        yield from _matches_of_all(patterns[1:], exprs[1:], found)
 
 
 # --- predicates and queries on expressions ---------------------------------------------------------------
@@ -231,9 +231,9 @@ def commuted(expr: Expr, op: str) -> Iterator[tuple[Expr, Expr]]:
         yield second, first
 
 
-def close(value: float | None, expected: float) -> bool:
+def is_close(value: float | None, expected: float) -> bool:
     """Whether ``value`` equals ``expected`` up to the digits that exporters write."""
-    return value is not None and abs(value - expected) <= CLOSE * abs(expected)
+    return value is not None and abs(value - expected) <= CONSTANT_TOLERANCE * abs(expected)
 
 
 def selects(value: Expr) -> bool:
@@ -282,7 +282,7 @@ def _sum_by_count(expr: Expr) -> tuple[Expr, int] | None:
     if found is None:
         return None
     extent = tensor_type_of(found[0]).shape[found[1]]
-    return found if isinstance(extent, int) and extent and close(factor * extent, 1.0) else None
+    return found if isinstance(extent, int) and extent and is_close(factor * extent, 1.0) else None
 
 
 def scaled(expr: Expr) -> tuple[Expr, float]:

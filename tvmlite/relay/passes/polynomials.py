@@ -6,19 +6,19 @@ from collections.abc import Sequence
 from typing import TypeAlias
 
 from tvmlite.relay.ir.nodes import Call, Expr
-from tvmlite.relay.passes.patterns import close, scalar_of
+from tvmlite.relay.passes.patterns import is_close, scalar_of
 
 Polynomial: TypeAlias = "dict[tuple[int, ...], float]"
 """Coefficients by the exponents of the atoms: ``x / 2 + x y`` in x, y is ``{(1, 0): 0.5, (1, 1): 1}``."""
 
-DEPTH = 8
+MAX_DEPTH = 8
 """The maximum depth of operators in a formula."""
 
-HIGHEST = 8
+MAX_EXPONENT = 8
 """The highest exponent that is supported."""
 
 
-def polynomial(expr: Expr, atoms: Sequence[Expr], depth: int = DEPTH) -> Polynomial | None:
+def polynomial(expr: Expr, atoms: Sequence[Expr], depth: int = MAX_DEPTH) -> Polynomial | None:
     """``expr`` as a polynomial in ``atoms``; None if it is not one, or is too deep."""
     if expr in atoms:
         return {tuple(int(atom is expr) for atom in atoms): 1.0}
@@ -29,7 +29,7 @@ def polynomial(expr: Expr, atoms: Sequence[Expr], depth: int = DEPTH) -> Polynom
         return None
     if expr.op == "power":
         base, exponent = polynomial(expr.args[0], atoms, depth - 1), scalar_of(expr.args[1])
-        whole = exponent is not None and exponent in range(1, HIGHEST + 1)
+        whole = exponent is not None and exponent in range(1, MAX_EXPONENT + 1)
         return _power(base, int(exponent), len(atoms)) if base is not None and whole and exponent else None
     if expr.op == "negative":
         return _scaled(polynomial(expr.args[0], atoms, depth - 1), -1.0)
@@ -58,7 +58,7 @@ def _product(left: Polynomial, right: Polynomial) -> Polynomial | None:
     for a, x in left.items():
         for b, y in right.items():
             key = tuple(i + j for i, j in zip(a, b, strict=True))
-            if max(key, default=0) > HIGHEST:
+            if max(key, default=0) > MAX_EXPONENT:
                 return None
             made[key] = made.get(key, 0.0) + x * y
     return made
@@ -80,4 +80,4 @@ def same_polynomial(given: Polynomial | None, expected: Polynomial) -> bool:
     if given is None:
         return False
     terms = {key: value for key, value in given.items() if abs(value) > 1e-12}
-    return terms.keys() == expected.keys() and all(close(terms[key], expected[key]) for key in expected)
+    return terms.keys() == expected.keys() and all(is_close(terms[key], expected[key]) for key in expected)

@@ -13,7 +13,7 @@ from tvmlite.relay.ir.op import make
 from tvmlite.relay.ir.types import TensorType
 from tvmlite.relay.passes.update_in_place import update_in_place
 
-LARGEST = 127
+MAX_CODE = 127
 """The code of a row's largest magnitude: codes are -127 to 127."""
 
 FLOATS = ("float32", "float16", "bfloat16")
@@ -61,8 +61,8 @@ def quantize_cache(module: Module, outputs: Mapping[str, str]) -> Module:
     inputs = [caches[one].codes if one in caches else one for one in main.params]
     inputs += [cache.scales for cache in caches.values()]
     made = dataclasses.replace(main, params=tuple(inputs), body=Tuple(tuple(fields)))
-    whole = dataclasses.replace(module.with_main(made), output_names=(*module.output_names, *scales))
-    return update_in_place(whole, {**outputs, **scales})
+    quantized = dataclasses.replace(module.with_main(made), output_names=(*module.output_names, *scales))
+    return update_in_place(quantized, {**outputs, **scales})
 
 
 def _quantized(node: Expr, caches: Mapping[Var, _Cache]) -> Expr:
@@ -116,12 +116,12 @@ class _Cache:
 
 def _rounded(rows: Expr) -> tuple[Expr, Expr]:
     """The codes of ``rows``, and the scale of each row."""
-    wide, largest = _cast(rows, "float32"), constant(LARGEST, "float32")
+    wide, largest = _cast(rows, "float32"), constant(MAX_CODE, "float32")
     scale = make("divide", make("max", make("abs", wide), axis=(-1,)), largest)
     is_zero = make("equal", scale, constant(0, "float32"))
     divisor = make("expand_dims", make("where", is_zero, constant(1, "float32"), scale), axis=-1)
     steps = make("round", make("divide", wide, divisor))
-    limited = make("clip", steps, a_min=-float(LARGEST), a_max=float(LARGEST))
+    limited = make("clip", steps, a_min=-float(MAX_CODE), a_max=float(MAX_CODE))
     return _cast(limited, "int8"), scale
 
 

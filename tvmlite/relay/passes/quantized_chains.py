@@ -18,30 +18,32 @@ def quantized_chains(body: Expr) -> frozenset[Expr]:
     A chain begins at the last sum of products, which is included. Before it, rounding depends on the order of
     summation, in which no two compilers agree, except for integers, where it does not matter.
     """
-    inside: set[Expr] = set()
+    chained: set[Expr] = set()
     for node in reversed(list(postorder(body))):
-        if isinstance(node, Expr) and (_is_step(node) or (node in inside and _keeps_bits(node))):
-            inside.update(_parts(node))
-    return frozenset(inside)
+        if isinstance(node, Expr) and (
+            _rounds_to_steps(node) or (node in chained and _continues_chain(node))
+        ):
+            chained.update(_parts(node))
+    return frozenset(chained)
 
 
-def settled(body: Expr) -> frozenset[Expr]:
+def exactly_determined(body: Expr) -> frozenset[Expr]:
     """The nodes whose value the model determines exactly: they depend on inputs, constants and integers
     through no sum of fractions and no transcendental function."""
-    inside: set[Expr] = set()
+    exact: set[Expr] = set()
     for node in postorder(body):
         if isinstance(node, Expr) and (
-            _is_whole(node) or (_rounds_once(node) and inside.issuperset(_parts(node)))
+            _is_integral(node) or (_rounds_once(node) and exact.issuperset(_parts(node)))
         ):
-            inside.add(node)
-    return frozenset(inside)
+            exact.add(node)
+    return frozenset(exact)
 
 
 def _parts(node: Expr) -> list[Expr]:
     return [child for child in node.children() if isinstance(child, Expr)]
 
 
-def _is_whole(node: Expr) -> bool:
+def _is_integral(node: Expr) -> bool:
     """Whether ``node`` is a tensor of integers or bools, which are exact whatever they are computed from."""
     type_ = type_of(node)
     return isinstance(type_, TensorType) and not dtypes.is_float(type_.dtype)
@@ -57,7 +59,7 @@ def _rounds_once(node: Expr) -> bool:
             return False
 
 
-def _is_step(node: Expr) -> bool:
+def _rounds_to_steps(node: Expr) -> bool:
     match node:
         case Call(op="cast", args=(x,)):
             return is_float(x) and dtypes.is_int(tensor_type_of(node).dtype)
@@ -67,7 +69,7 @@ def _is_step(node: Expr) -> bool:
             return False
 
 
-def _keeps_bits(node: Expr) -> bool:
+def _continues_chain(node: Expr) -> bool:
     match node:
         case Tuple() | TupleGetItem():
             return True

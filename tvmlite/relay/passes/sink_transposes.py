@@ -23,7 +23,7 @@ from tvmlite.relay.ops.written_out import LAYOUT_RULES
 from tvmlite.relay.passes.graph_pass import graph_pass
 
 REDUCTIONS = ("sum", "mean", "max", "min", "prod")
-CHANNELS = 1
+CHANNEL_AXIS = 1
 """The channel axis of a convolution's result. A reduction over it that keeps the axis begins a normalization,
 which reads elements contiguously along the last axis: transposes are not moved past it."""
 
@@ -47,7 +47,7 @@ class _Pass:
         """``node``, whose arguments have been processed, with their transposes moved after it."""
         if not isinstance(node, Call) or not isinstance(node.op, str) or node.op == "transpose":
             return node
-        made = self._behind(node)
+        made = self._sunk_through(node)
         return node if made is None else made
 
     def _source(self, value: Expr) -> tuple[Expr, Axes] | None:
@@ -55,8 +55,8 @@ class _Pass:
         if not isinstance(value, Call) or value.op != "transpose":
             return None
         (x,) = value.args
-        own = isinstance(x, Call) and isinstance(x.op, str) and x.op in LAYOUT_RULES
-        if not own and value not in self.sunk:
+        of_convolution = isinstance(x, Call) and isinstance(x.op, str) and x.op in LAYOUT_RULES
+        if not of_convolution and value not in self.sunk:
             return None
         rank = tensor_type_of(x).ndim
         axes = value["axes"] or tuple(reversed(range(rank)))
@@ -67,7 +67,7 @@ class _Pass:
         self.sunk.add(result)
         return result
 
-    def _behind(self, node: Call) -> Expr | None:
+    def _sunk_through(self, node: Call) -> Expr | None:
         row = op.get(str(node.op))
         if row.fuse in (Fuse.ELEMWISE, Fuse.BROADCAST) and "axis" not in row.attrs and row.num_inputs:
             return self._elementwise(node, row)
@@ -79,7 +79,7 @@ class _Pass:
         if node.op == "nn.pad":
             x, axes = first
             widths = tuple(node["pad_width"][axes.index(k)] for k in range(len(axes)))
-            return self._transposed(_again(node, (x,), pad_width=widths), axes, node)
+            return self._transposed(_with_args(node, (x,), pad_width=widths), axes, node)
         return self._reduced(node, *first) if node.op in REDUCTIONS else None
 
     def _elementwise(self, node: Call, row: op.Operator) -> Expr | None:
@@ -98,7 +98,7 @@ class _Pass:
             if before is None:
                 return None
             arguments.append(before)
-        return self._transposed(_again(node, arguments), axes, node)
+        return self._transposed(_with_args(node, arguments), axes, node)
 
     def _concatenated(self, node: Call) -> Expr | None:
         if not isinstance(node.args[0], Tuple):
@@ -111,14 +111,14 @@ class _Pass:
         if any(one[1] != axes for one in pairs):
             return None
         joined = Tuple(tuple(x for x, _ in pairs), node.args[0].span)
-        made = _again(node, (joined,), axis=axes[node["axis"] % len(axes)])
+        made = _with_args(node, (joined,), axis=axes[node["axis"] % len(axes)])
         return self._transposed(made, axes, node)
 
     def _reduced(self, node: Call, x: Expr, axes: Axes) -> Expr | None:
         over = tuple(axes[k] for k in reduced_axes(node, len(axes)))
-        if node["keepdims"] and CHANNELS in over:
+        if node["keepdims"] and CHANNEL_AXIS in over:
             return None
-        made = _again(node, (x,), axis=tuple(sorted(over)), exclude=False)
+        made = _with_args(node, (x,), axis=tuple(sorted(over)), exclude=False)
         if node["keepdims"]:
             return self._transposed(made, axes, node)
         kept = [axis for axis in axes if axis not in over]
@@ -126,7 +126,7 @@ class _Pass:
         return made if order == tuple(range(len(order))) else self._transposed(made, order, node)
 
 
-def _again(node: Call, args: Sequence[Expr], **attrs: Any) -> Call:
+def _with_args(node: Call, args: Sequence[Expr], **attrs: Any) -> Call:
     """``node`` with other arguments and with ``attrs`` changed."""
     return make(str(node.op), *args, span=node.span, **{**dict(node.attrs), **attrs})
 

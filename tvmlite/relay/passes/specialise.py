@@ -59,7 +59,7 @@ def specialise(module: Module, sizes: Sizes) -> Module:
             hint="give a dimension one number, or none",
         )
     for choice in reversed(choices):
-        body = If(_holds(choice), _variant(module, choice), body)
+        body = If(_has_sizes(choice), _variant(module, choice), body)
     made = dataclasses.replace(main, body=body)
     return dataclasses.replace(module, functions={**module.functions, "main": made})
 
@@ -71,7 +71,7 @@ def checked_size(name: str, given: object) -> int:
     return int(given)
 
 
-def _holds(choice: Mapping[str, int]) -> Expr:
+def _has_sizes(choice: Mapping[str, int]) -> Expr:
     """Whether the dimensions have the sizes of ``choice``."""
     tests = []
     for name, size in choice.items():
@@ -90,17 +90,19 @@ def _variant(module: Module, choice: Mapping[str, int]) -> Expr:
     renamed = {one: dim(f"{one.name}_at_{suffix}") for let in lets for one in let.dims}
     bound = bind_dimensions(choice, renamed)(module).main
     pairs = zip(module.main.params, bound.params, strict=True)
-    body = substitute(bound.body, {inner: _as_type(outer, inner.type) for outer, inner in pairs})
-    return _as_type(body, type_of(module.main.body))
+    body = substitute(bound.body, {inner: _assume_type(outer, inner.type) for outer, inner in pairs})
+    return _assume_type(body, type_of(module.main.body))
 
 
-def _as_type(value: Expr, wanted: object) -> Expr:
+def _assume_type(value: Expr, wanted: object) -> Expr:
     """``value`` with the extents of the type ``wanted``, which it is assumed to have."""
     made = type_of(value)
     if isinstance(wanted, TupleType):
         count = range(len(wanted.fields))
         fields = value.fields if isinstance(value, Tuple) else [TupleGetItem(value, i) for i in count]
-        return Tuple(tuple(_as_type(one, type_) for one, type_ in zip(fields, wanted.fields, strict=True)))
+        return Tuple(
+            tuple(_assume_type(one, type_) for one, type_ in zip(fields, wanted.fields, strict=True))
+        )
     assert isinstance(wanted, TensorType)
     if isinstance(made, TensorType) and same_type(made, wanted):
         return value

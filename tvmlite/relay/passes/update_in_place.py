@@ -27,21 +27,21 @@ def update_in_place(module: Module, outputs: Mapping[str, str]) -> Module:
     fields = main.body.fields if isinstance(main.body, Tuple) else (main.body,)
     by_name = dict(zip(module.output_names, fields, strict=False))
     params = {param.name: param for param in main.params}
-    changed: dict[Expr, Expr] = {}
+    updates: dict[Expr, Expr] = {}
     for output, name in outputs.items():
         for what, one, known in (("output", output, by_name), ("input", name, params)):
             if one not in known:
                 raise InputError(f"update_in_place: there is no {what} {one!r}; there are {', '.join(known)}")
-        changed[by_name[output]] = _updated(output, by_name[output], params[name], main.body)
+        updates[by_name[output]] = _checked_update(output, by_name[output], params[name], main.body)
     declared = {**dict(dict(module.attrs).get(IN_PLACE, ())), **outputs}
     if len(set(declared.values())) < len(declared):
         raise InputError("update_in_place: an input is the memory of two outputs, expected one")
-    body = rewrite(main.body, lambda node: _changed(node, changed))
+    body = rewrite(main.body, lambda node: _as_cache_update(node, updates))
     attrs = {**dict(module.attrs), IN_PLACE: tuple(sorted(declared.items()))}
     return dataclasses.replace(module.with_main(dataclasses.replace(main, body=body)), attrs=canonical(attrs))
 
 
-def _updated(output: str, value: Expr, param: Var, body: Expr) -> Expr:
+def _checked_update(output: str, value: Expr, param: Var, body: Expr) -> Expr:
     """``value``, after checking that it is an operator that replaces elements of ``param``."""
     match value:
         case Call("tensor_scatter" | "scatter_nd" | "cache_update", (data, *_)) if data is param:
@@ -62,7 +62,7 @@ def _updated(output: str, value: Expr, param: Var, body: Expr) -> Expr:
     return value
 
 
-def _changed(node: Expr, values: Mapping[Expr, Expr]) -> Expr:
+def _as_cache_update(node: Expr, values: Mapping[Expr, Expr]) -> Expr:
     """Replace a ``tensor_scatter`` among ``values`` by an operator that writes only the update."""
     if isinstance(node, Call) and node.op == "tensor_scatter" and _is_one_of(node, values):
         return make("cache_update", *node.args, span=node.span, **dict(node.attrs))

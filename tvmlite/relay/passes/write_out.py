@@ -17,20 +17,20 @@ from tvmlite.relay.passes.graph_pass import graph_pass
 def write_out(body: Expr) -> Expr:
     """Rewrite ``zeros_like(x)`` to ``zeros(shape of x)``, and so on for each operator with a rule in
     ``relay/ops/written_out.py``."""
-    return rewrite(body, _written)
+    return rewrite(body, _expand)
 
 
-def _written(node: Expr) -> Expr:
+def _expand(node: Expr) -> Expr:
     match node:
         case TupleGetItem(Tuple(fields), index):
             return fields[index]
         case Call(op=str()):
-            made = written(node)
-            return node if made is node else placed(made, node, _written)
+            made = expanded(node)
+            return node if made is node else with_span_of(made, node, _expand)
     return node
 
 
-def written(node: Call) -> Expr:
+def expanded(node: Call) -> Expr:
     """The expansion of ``node``; ``node`` itself if it has none."""
     name = str(node.op)
     by_layout = name in LAYOUT_RULES and LAYOUT_RULES[name](node, *node.args)
@@ -44,7 +44,7 @@ def written(node: Call) -> Expr:
     return RULES[name](node, *(fields_of(node.args[0]) if variadic else node.args))
 
 
-def placed(body: Expr, node: Call, rule: Callable[[Expr], Expr]) -> Expr:
+def with_span_of(body: Expr, node: Call, rule: Callable[[Expr], Expr]) -> Expr:
     """``body`` with the span of ``node``, which it replaces and whose arguments are kept; ``rule`` is applied
     to the new nodes in it."""
     fields = (one for arg in node.args if isinstance(arg, Tuple) for one in arg.fields)

@@ -14,8 +14,8 @@ from tvmlite.relay.quantize.layers import (
     ELEMENTWISE,
     OPERATORS,
     PRODUCTS,
-    fuses,
     is_float32,
+    is_fusible,
     is_memory_bound,
     is_product,
     names_of,
@@ -118,30 +118,33 @@ class _Layers:
         self.found: dict[Expr, tuple[int, ...]] = {}
         self._readers = readers_of(body)
         nodes = list(outer_nodes(body))
-        self._place = {node: place for place, node in enumerate(nodes)}
+        self._order = {node: position for position, node in enumerate(nodes)}
         self._marked: set[Expr] = set()
         self._bytes: set[Expr] = set()
-        able = [
+        candidates = [
             node
             for node in nodes
             if isinstance(node, Call) and node in allowed and node.op in wanted and is_float32(node)
         ]
-        for node in able:
+        for node in candidates:
             if is_product(node):
-                self._enter(node, (0, 1))
+                self._add_layer(node, (0, 1))
         for node in nodes:
             if is_recurrent(node) and node in allowed and isinstance(node, Call) and node.op in wanted:
-                self._enter(node, (1,))
-        others = {node for node in able if node.op in ELEMENTWISE or is_memory_bound(node)}
+                self._add_layer(node, (1,))
+        optional = {node for node in candidates if node.op in ELEMENTWISE or is_memory_bound(node)}
         for node in reversed(nodes):
             if not self._becomes_bytes(node):
                 continue
             self._bytes.add(node)
-            if node in others:
+            if node in optional:
                 assert isinstance(node, Call)
-                self._enter(node, self._stored(node) if node.op in ELEMENTWISE else self._moved(node))
+                self._add_layer(
+                    node,
+                    self._stored_arguments(node) if node.op in ELEMENTWISE else self._moved_arguments(node),
+                )
 
-    def _enter(self, node: Call, positions: tuple[int, ...]) -> None:
+    def _add_layer(self, node: Call, positions: tuple[int, ...]) -> None:
         if not positions:
             return
         self.found[node] = positions
@@ -157,21 +160,21 @@ class _Layers:
         """Whether ``node`` is stored as bytes, or is an intermediate value of kernels that store bytes."""
         return node in self._marked or (
             all(
-                reader in self._bytes and fuses(reader)
+                reader in self._bytes and is_fusible(reader)
                 for reader in self._readers[node]
                 if reader is not None
             )
             and None not in self._readers[node]
         )
 
-    def _moved(self, node: Call) -> tuple[int, ...]:
+    def _moved_arguments(self, node: Call) -> tuple[int, ...]:
         args = _arguments(node)
         count = len(args) if node.op == "concatenate" else 1
         if any(isinstance(through_views(arg), Constant) or not is_float32(arg) for arg in args[:count]):
             return ()
         return tuple(range(count))
 
-    def _stored(self, node: Call) -> tuple[int, ...]:
+    def _stored_arguments(self, node: Call) -> tuple[int, ...]:
         """The arguments that the kernel of ``node`` reads from memory and that have the shape of its result.
 
         There are none if an argument is a constant with several elements, such as scales of channels:
@@ -181,18 +184,18 @@ class _Layers:
         if any(isinstance(one, Constant) and one.size > 1 for one in given):
             return ()
         stored: list[int] = []
-        inside: dict[int, frozenset[Expr]] = {}
+        anchors_of: dict[int, frozenset[Expr]] = {}
         for position, arg in enumerate(node.args):
             if isinstance(through_views(arg), Constant) or not is_float32(arg):
                 continue
             if self._is_stored(arg, node):
                 stored.append(position)
             elif anchors := self._anchors(arg):
-                inside[position] = anchors
-        if inside:
+                anchors_of[position] = anchors
+        if anchors_of:
             # The sum is fused with one product: the first, which ``fuse`` processes first.
-            first = min(inside, key=lambda position: self._place[node.args[position]])
-            stored += [position for position, anchors in inside.items() if anchors - inside[first]]
+            first = min(anchors_of, key=lambda position: self._order[node.args[position]])
+            stored += [position for position, anchors in anchors_of.items() if anchors - anchors_of[first]]
         wanted = sorted(stored)
         return tuple(position for position in wanted if same_extents(node.args[position], node))
 
@@ -205,7 +208,7 @@ class _Layers:
             for reader in self._readers[stack.pop()]:
                 if reader is node or reader in seen:
                     continue
-                if reader is None or not fuses(reader):
+                if reader is None or not is_fusible(reader):
                     return True
                 seen.add(reader)
                 stack.append(reader)
@@ -213,7 +216,7 @@ class _Layers:
 
     def _anchors(self, value: Expr) -> frozenset[Expr]:
         """The products from which ``value`` is computed by element-wise operators only."""
-        made_of = reachable_from(
-            [value], lambda one: one.children() if fuses(one) and not is_anchor(one) else ()
+        producers = reachable_from(
+            [value], lambda one: one.children() if is_fusible(one) and not is_anchor(one) else ()
         )
-        return frozenset(one for one in made_of if is_anchor(one))
+        return frozenset(one for one in producers if is_anchor(one))

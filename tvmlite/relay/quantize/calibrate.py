@@ -46,34 +46,35 @@ def quantize_calibrate(
     gives the same ranges.
     """
     histograms = observe(module, runs, method != "min_max", compile, progress)
-    return fill(module, ranges_of(module, histograms, method, percentile))
+    return set_ranges(module, ranges_of(module, histograms, method, percentile))
 
 
 def observe(
     module: Module,
     runs: Sequence[Run],
-    counted: bool = True,
+    with_counts: bool = True,
     compile: Compile = interpreted,
     progress: Progress = silent,
 ) -> dict[str, Histogram]:
-    """The histogram of each marked tensor that is not constant, by name; only bounds unless ``counted``."""
+    """The histogram of each marked tensor that is not constant, by name; only bounds unless
+    ``with_counts``."""
     marks = marks_of(module)
     progress("compiling", 0, 0)
     run = compile(with_outputs(module, [mark.args[0] for mark in marks]))
     histograms = {mark["tensor"]: Histogram() for mark in marks}
 
-    def each(what: str) -> Iterable[tuple[Histogram, np.ndarray]]:
+    def measured(what: str) -> Iterable[tuple[Histogram, np.ndarray]]:
         for number, inputs in enumerate(runs):
             progress(what, number, len(runs))
             for mark, array in zip(marks, run(inputs), strict=True):
                 yield histograms[mark["tensor"]], array
 
-    for histogram, array in each("bounds"):
+    for histogram, array in measured("bounds"):
         if not np.isfinite(array).all():
             name = next(name for name, one in histograms.items() if one is histogram)
             raise InputError(f"quantize: the tensor {name!r} has NaN or infinity on the calibration data")
         histogram.widen(array)
-    for histogram, array in each("histograms") if counted else ():
+    for histogram, array in measured("histograms") if with_counts else ():
         histogram.count(array)
     return histograms
 
@@ -94,12 +95,12 @@ def ranges_of(
     return found
 
 
-def fill(module: Module, ranges: Mapping[str, Range]) -> tuple[Module, dict[str, Range]]:
+def set_ranges(module: Module, ranges: Mapping[str, Range]) -> tuple[Module, dict[str, Range]]:
     """``module`` with ``ranges`` in its marks, and the ranges that were used."""
     used: dict[str, Range] = {}
 
     def filled(node: Expr) -> Expr:
-        if not _is_mark(node):
+        if not _is_data_mark(node):
             return node
         assert isinstance(node, Call)
         used[node["tensor"]] = found = ranges[node["tensor"]]
@@ -110,7 +111,7 @@ def fill(module: Module, ranges: Mapping[str, Range]) -> tuple[Module, dict[str,
     return module.with_main(dataclasses.replace(module.main, body=body)) if used else module, used
 
 
-def _is_mark(node: Expr) -> bool:
+def _is_data_mark(node: Expr) -> bool:
     """Whether ``node`` marks a tensor whose range depends on data."""
     return isinstance(node, Call) and node.op == MARK and not isinstance(node.args[0], Constant)
 
@@ -119,7 +120,7 @@ def marks_of(module: Module) -> list[Call]:
     """The marks of tensors that are not constant, one for each tensor."""
     found: dict[tuple[str, Expr], Call] = {}
     for node in outer_nodes(module.main.body):
-        if isinstance(node, Call) and _is_mark(node):
+        if isinstance(node, Call) and _is_data_mark(node):
             found.setdefault((node["tensor"], node.args[0]), node)
     return list(found.values())
 

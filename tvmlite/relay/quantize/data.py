@@ -21,7 +21,7 @@ Run: TypeAlias = dict[str, np.ndarray]
 LEAST_EXAMPLES = 8
 """The least number of examples (rows along the first axis): ranges measured on fewer are unreliable."""
 
-ROWS = 16
+DEFAULT_ROWS = 16
 """The number of rows of an array in one run, if the model leaves that number open."""
 
 
@@ -40,7 +40,9 @@ def calibration_runs(module: Module, data: Any, least: int = LEAST_EXAMPLES) -> 
         raise InputError(f"quantize: min_examples is {show(least)}, expected 1 or more")
     inputs = list(module.main.params)
     runs = [
-        run for label, one in _items(data, inputs) for run in _cut(inputs, _named(inputs, one, label), label)
+        run
+        for label, one in _items(data, inputs)
+        for run in _split_into_runs(inputs, _by_input_name(inputs, one, label), label)
     ]
     for number, run in enumerate(runs):
         _check(inputs, run, number)
@@ -98,7 +100,7 @@ def _files(path: Path) -> Iterable[tuple[str, Any]]:
         yield str(path), {name: file[name] for name in file.files}
 
 
-def _named(inputs: Sequence[Var], given: Any, label: str) -> Run:
+def _by_input_name(inputs: Sequence[Var], given: Any, label: str) -> Run:
     """``given`` as a mapping by the names of inputs."""
     names = [one.name for one in inputs]
     if isinstance(given, np.ndarray):
@@ -119,7 +121,7 @@ def _named(inputs: Sequence[Var], given: Any, label: str) -> Run:
     return {name: np.asarray(one) for name, one in zip(names, given, strict=True)}
 
 
-def _cut(inputs: Sequence[Var], given: Run, label: str) -> list[Run]:
+def _split_into_runs(inputs: Sequence[Var], given: Run, label: str) -> list[Run]:
     """Split ``given`` into runs if its arrays are longer than the inputs."""
     shapes = {one.name: one.type.shape for one in inputs if isinstance(one.type, TensorType)}
     if all(given[name].ndim == len(shape) + 1 for name, shape in shapes.items()):
@@ -132,7 +134,7 @@ def _cut(inputs: Sequence[Var], given: Run, label: str) -> list[Run]:
     first: list[Dim] = [shape[0] for shape in shapes.values()]
     if len(set(rows.values())) != 1 or not all(same_dim(one, first[0]) for one in first):
         return [given]
-    step = first[0] if isinstance(first[0], int) else ROWS
+    step = first[0] if isinstance(first[0], int) else DEFAULT_ROWS
     total = next(iter(rows.values()))
     if not step or total <= step or (isinstance(first[0], int) and total % step):
         return [given]

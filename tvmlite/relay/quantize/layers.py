@@ -44,7 +44,7 @@ AVERAGES = frozenset(
 )
 """Operators on one tensor whose results are in the range of its elements."""
 
-MOVING = AVERAGES | {
+DATA_MOVEMENT = AVERAGES | {
     name
     for name, row in TABLE.items()
     if row.fuse > Fuse.BROADCAST and ((is_selection(name) and not row.view) or name == "concatenate")
@@ -52,17 +52,17 @@ MOVING = AVERAGES | {
 """Operators that mostly move data (a quarter as much in bytes); they read bytes if their results are read as
 bytes."""
 
-OPERATORS = frozenset((*PRODUCTS, *ELEMENTWISE, *MOVING, *RECURRENT))
+OPERATORS = frozenset((*PRODUCTS, *ELEMENTWISE, *DATA_MOVEMENT, *RECURRENT))
 """All operators that may be layers."""
 
 
 def outer_nodes(body: Expr) -> Iterator[Expr]:
     """The nodes that are evaluated once in each run, children before parents: nodes in branches and loops are
     not, unless something outside reads them as well."""
-    return postorder_from([body], _evaluated)
+    return postorder_from([body], _evaluated_children)
 
 
-def _evaluated(node: Expr) -> Iterable[Expr]:
+def _evaluated_children(node: Expr) -> Iterable[Expr]:
     match node:
         case If(condition=condition):
             return (condition,)
@@ -115,10 +115,10 @@ def is_product(node: Expr) -> bool:
 
 def is_memory_bound(node: Call) -> bool:
     """Whether ``node`` mostly moves data, and is not a view."""
-    return node.op in MOVING and (node.op in AVERAGES or node.op == "concatenate" or selects(node))
+    return node.op in DATA_MOVEMENT and (node.op in AVERAGES or node.op == "concatenate" or selects(node))
 
 
-def fuses(node: Expr) -> bool:
+def is_fusible(node: Expr) -> bool:
     """Whether ``node`` is element-wise or a view, so that it can be fused into the kernel of an argument."""
     kind = fuse_class(node)
     return (kind is not None and kind <= Fuse.BROADCAST) or is_view(node)

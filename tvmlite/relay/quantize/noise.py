@@ -133,7 +133,7 @@ def noise_of(
     ``rounded`` returns a layer with its own operands rounded."""
     outputs: list[Expr] = []
     for call in layers.values():
-        outputs += _compared(call, exact[call], rounded(call))
+        outputs += _noise_sums(call, exact[call], rounded(call))
     progress("compiling", 0, 0)
     run = compile(with_outputs(module, outputs))
     sums: dict[str, list[np.ndarray]] = {}
@@ -150,7 +150,7 @@ def noise_of(
     return found
 
 
-def _compared(call: Call, signal: Expr, rounded: Expr) -> list[Expr]:
+def _noise_sums(call: Call, signal: Expr, rounded: Expr) -> list[Expr]:
     """The sums of squares of the result of ``call`` and of its noise, and the mean error by channel."""
     if isinstance(type_of(call), TupleType):  # field 0 of a recurrent layer has all states
         signal, rounded = TupleGetItem(signal, 0), TupleGetItem(rounded, 0)
@@ -178,12 +178,12 @@ def switchable(module: Module) -> tuple[Module, list[str]]:
     """
     layers = list(layers_of(module))
     switches = Var(SWITCHES, TensorType((len(layers),), "bool"))
-    on: dict[str, Expr] = {}
+    switch_of: dict[str, Expr] = {}
 
     def is_on(layer: str) -> Expr:
-        if layer not in on:
-            on[layer] = make("take", switches, constant(layers.index(layer), "int64"), axis=0)
-        return on[layer]
+        if layer not in switch_of:
+            switch_of[layer] = make("take", switches, constant(layers.index(layer), "int64"), axis=0)
+        return switch_of[layer]
 
     def rule(node: Expr, made: Expr) -> Expr:
         if not (isinstance(node, Call) and node.op == MARK):
@@ -198,7 +198,7 @@ def switchable(module: Module) -> tuple[Module, list[str]]:
     return dataclasses.replace(module.unnamed(), functions={**module.functions, "main": made}), layers
 
 
-def chosen(run: Runner, layers: Sequence[str], float_layers: frozenset[str]) -> Runner:
+def with_float_layers(run: Runner, layers: Sequence[str], float_layers: frozenset[str]) -> Runner:
     """``run`` of a switchable module with all of ``layers`` quantized except ``float_layers``."""
     switches = np.array([name not in float_layers for name in layers], bool)
     return lambda inputs: run({**inputs, SWITCHES: switches})

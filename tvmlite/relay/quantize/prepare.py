@@ -76,10 +76,10 @@ def _quantized_node(module: Module) -> Call | None:
     """The first operator of ``module`` on quantized numbers, or None."""
     bodies = (function.body for function in module.functions.values())
     calls = (node for body in bodies for node in postorder(body) if isinstance(node, Call))
-    return next((node for node in calls if _is_of_quantized(node)), None)
+    return next((node for node in calls if _is_quantized_operator(node)), None)
 
 
-def _is_of_quantized(node: Call) -> bool:
+def _is_quantized_operator(node: Call) -> bool:
     if str(node.op).startswith(NAMESPACE):
         return True
     integers = [arg for arg in node.args if isinstance(arg, Constant) and arg.dtype.kind in "iu"]

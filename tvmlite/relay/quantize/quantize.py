@@ -16,7 +16,7 @@ from tvmlite.relay.quantize.modes.halves import Halves
 from tvmlite.relay.quantize.modes.integers import Integers
 from tvmlite.relay.quantize.modes.options import Options, checked, names_in, refuse
 from tvmlite.relay.quantize.modes.result import QuantizedModule
-from tvmlite.relay.quantize.modes.weights import weights_alone
+from tvmlite.relay.quantize.modes.weights import quantize_weights_only
 from tvmlite.relay.quantize.noise import Metric
 from tvmlite.relay.quantize.prepare import prepare
 from tvmlite.relay.quantize.ranges import PERCENTILE
@@ -108,7 +108,7 @@ def quantize(
         measured |= {"keep_float": keep_float, "measure": measure, "records": records}
         refuse(mode, "each weight is rounded by itself", measured)
         runs = [] if data is None else calibration_runs(module, data, min_examples)
-        return weights_alone(module, bits, group, data_bits, runs, compile or compiled, progress)
+        return quantize_weights_only(module, bits, group, data_bits, runs, compile or compiled, progress)
     refuse(mode, "it is for mode='weight_only'", {"data_bits": data_bits})
     if mode in DTYPES:
         given = {"calibration": calibration != "mse", "per_channel": not per_channel, "max_drop": max_drop}

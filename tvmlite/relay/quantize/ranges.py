@@ -17,7 +17,7 @@ LEVELS = 255
 CANDIDATES = 128
 """The number of candidates for each end of a range, evenly spaced from 0 to the outermost element."""
 
-LARGE = 1e30
+LARGE_FLOAT32 = 1e30
 """The magnitude above which float32 overflows in computing a histogram."""
 
 PERCENTILE = 99.99
@@ -49,7 +49,7 @@ class Histogram:
         flat = values.reshape(-1)
         self.zeros += flat.size - int(np.count_nonzero(flat))
         self.total += flat.size
-        if max(-self.least, self.most) > LARGE:
+        if max(-self.least, self.most) > LARGE_FLOAT32:
             flat = flat.astype(np.float64)  # differences of large float32 values may overflow
         if self.most > self.least:
             self.counts += np.histogram(flat, BINS, (self.least, self.most))[0]
@@ -105,15 +105,15 @@ def mse(histogram: Histogram, symmetric: bool, percentile: float) -> tuple[float
     centers, counts = histogram.centers, histogram.counts.astype(np.float64)
     if symmetric:
         largest = max(-histogram.least, histogram.most, 0.0)
-        ends = largest * np.arange(1, CANDIDATES + 1) / CANDIDATES
-        beyond = _beyond(np.abs(centers), counts, ends)
-        error = beyond[0] + (histogram.total - histogram.zeros - beyond[1]) * (ends / 127) ** 2 / 12
-        best = float(ends[int(np.argmin(error))])
+        limits = largest * np.arange(1, CANDIDATES + 1) / CANDIDATES
+        clipping = _clipping_error(np.abs(centers), counts, limits)
+        error = clipping[0] + (histogram.total - histogram.zeros - clipping[1]) * (limits / 127) ** 2 / 12
+        best = float(limits[int(np.argmin(error))])
         return -best, best
     parts = np.arange(1, CANDIDATES + 1) / CANDIDATES
     lows = -min(histogram.least, 0.0) * (parts if histogram.least < 0 else np.zeros(1))
     highs = max(histogram.most, 0.0) * (parts if histogram.most > 0 else np.zeros(1))
-    below, above = _beyond(-centers, counts, lows), _beyond(centers, counts, highs)
+    below, above = _clipping_error(-centers, counts, lows), _clipping_error(centers, counts, highs)
     step = (lows[:, None] + highs[None, :]) / LEVELS
     inside = histogram.total - histogram.zeros - below[1][:, None] - above[1][None, :]
     error = below[0][:, None] + above[0][None, :] + inside * step**2 / 12
@@ -121,8 +121,10 @@ def mse(histogram: Histogram, symmetric: bool, percentile: float) -> tuple[float
     return -float(lows[low]), float(highs[high])
 
 
-def _beyond(values: np.ndarray, counts: np.ndarray, ends: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """For each of ``ends``, the sum of ``(value - end)^2`` over the values above it, and their number."""
+def _clipping_error(
+    values: np.ndarray, counts: np.ndarray, limits: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """For each of ``limits``, the sum of ``(value - limit)^2`` over the values above it, and their number."""
     order = np.argsort(values)
     values, counts = values[order], counts[order]
 
@@ -130,9 +132,9 @@ def _beyond(values: np.ndarray, counts: np.ndarray, ends: np.ndarray) -> tuple[n
         """The sum of ``weights`` from each position to the end."""
         return np.concatenate((np.cumsum(weights[::-1])[::-1], [0.0]))
 
-    start = np.searchsorted(values, ends, side="right")
+    start = np.searchsorted(values, limits, side="right")
     number, first, second = (above(counts * values**power)[start] for power in range(3))
-    return np.maximum(second - 2 * ends * first + ends**2 * number, 0.0), number
+    return np.maximum(second - 2 * limits * first + limits**2 * number, 0.0), number
 
 
 def entropy(histogram: Histogram, symmetric: bool, percentile: float) -> tuple[float, float]:
@@ -161,13 +163,13 @@ def entropy(histogram: Histogram, symmetric: bool, percentile: float) -> tuple[f
         clipped = kept.copy()
         clipped[0] += counts[:first].sum()
         clipped[-1] += counts[last:].sum()
-        divergence = _divergence(clipped, _coarse(kept, levels))
+        divergence = _divergence(clipped, _quantized_counts(kept, levels))
         if divergence < best:
             best, found = divergence, (low, high)
     return found
 
 
-def _coarse(counts: np.ndarray, levels: int) -> np.ndarray:
+def _quantized_counts(counts: np.ndarray, levels: int) -> np.ndarray:
     """``counts`` with the count of each level distributed evenly over its bins that are not empty."""
     level = np.arange(counts.size) * levels // counts.size
     filled = counts > 0
@@ -176,17 +178,17 @@ def _coarse(counts: np.ndarray, levels: int) -> np.ndarray:
     return np.where(filled, (sums / np.maximum(bins, 1))[level], 0.0)
 
 
-def _divergence(given: np.ndarray, coarse: np.ndarray) -> float:
-    """The Kullback-Leibler divergence of ``coarse`` from ``given``, both normalized to sum to 1."""
-    if not given.sum() or not coarse.sum():
+def _divergence(given: np.ndarray, quantized: np.ndarray) -> float:
+    """The Kullback-Leibler divergence of ``quantized`` from ``given``, both normalized to sum to 1."""
+    if not given.sum() or not quantized.sum():
         return np.inf
-    p, q = given / given.sum(), coarse / coarse.sum()
+    p, q = given / given.sum(), quantized / quantized.sum()
     floor = 1e-9
     where = p > 0
     return float(np.sum(p[where] * np.log(p[where] / np.maximum(q[where], floor))))
 
 
-def usable(scales: Any) -> Any:
+def safe_scales(scales: Any) -> Any:
     """``scales``, float32, with 0 and subnormal values, which processors may flush to 0, replaced by 1."""
     return np.where(scales >= np.finfo(np.float32).tiny, scales, np.float32(1))[()]
 

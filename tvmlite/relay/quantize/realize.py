@@ -13,10 +13,10 @@ from tvmlite.relay.ir.nodes import Call, Constant, Expr, constant
 from tvmlite.relay.ir.op import make
 from tvmlite.relay.passes.graph_pass import graph_pass, rebuild
 from tvmlite.relay.quantize.annotate import MARK
-from tvmlite.relay.quantize.ranges import usable
+from tvmlite.relay.quantize.ranges import safe_scales
 from tvmlite.relay.quantize.recurrent import RECURRENT, with_int8_recurrence
 
-LARGEST_WEIGHT = 127
+MAX_WEIGHT_CODE = 127
 """Weights are -127 to 127: symmetric, so that their zero point is 0."""
 
 
@@ -40,10 +40,10 @@ def quantize_realize(body: Expr) -> Expr:
             return node
         (data,) = node.args
         if isinstance(data, Constant):
-            place = data, node["channel_axis"]
-            if place not in weights:
-                weights[place] = quantized_weight(node, data)
-            return weights[place]
+            key_of_weight = data, node["channel_axis"]
+            if key_of_weight not in weights:
+                weights[key_of_weight] = quantized_weight(node, data)
+            return weights[key_of_weight]
         key = data, node["dtype"], node["low"], node["high"]
         if key not in made:
             made[key] = quantized_data(node, data)
@@ -68,10 +68,10 @@ def scale_and_zero(low: float, high: float, dtype: str) -> tuple[np.float32, int
     they map the larger magnitude to 127. If the range is only 0, or its scale subnormal, the scale is 1."""
     low, high = min(low, 0.0), max(high, 0.0)
     if dtype == "int8":
-        return np.float32(usable(np.float32(max(-low, high) / LARGEST_WEIGHT))), 0
-    least, most = dtypes.limits(dtype)
-    scale = usable(np.float32((high - low) / (most - least)))
-    return scale, int(np.clip(np.rint(least - low / scale), least, most))
+        return np.float32(safe_scales(np.float32(max(-low, high) / MAX_WEIGHT_CODE))), 0
+    lowest_code, highest_code = dtypes.limits(dtype)
+    scale = safe_scales(np.float32((high - low) / (highest_code - lowest_code)))
+    return scale, int(np.clip(np.rint(lowest_code - low / scale), lowest_code, highest_code))
 
 
 def quantized_data(mark: Call, data: Expr) -> Expr:
@@ -100,7 +100,7 @@ def _dynamic_parameters(mark: Call, data: Expr) -> tuple[Expr, Expr]:
         constant(1, "float32"),
     )
     if mark["dtype"] == "int8":
-        scale = op("divide", op("max", op("abs", data), axis=axes), constant(LARGEST_WEIGHT, "float32"))
+        scale = op("divide", op("max", op("abs", data), axis=axes), constant(MAX_WEIGHT_CODE, "float32"))
         return op("where", op("equal", scale, nothing), one, scale), constant(0, "int8")
     high = op("maximum", op("max", data, axis=axes), nothing)
     low = op("minimum", op("min", data, axis=axes), nothing)
@@ -115,8 +115,8 @@ def quantized_weight(mark: Call, weight: Constant) -> Expr:
     axis = mark["channel_axis"]
     with mapped.reading(weight.data) as values:
         scales = weight_scales(values, axis)
-        steps = np.rint(values / spread(scales, axis, values.ndim))
-    steps = np.clip(steps, -LARGEST_WEIGHT, LARGEST_WEIGHT).astype(np.int8)
+        steps = np.rint(values / broadcastable(scales, axis, values.ndim))
+    steps = np.clip(steps, -MAX_WEIGHT_CODE, MAX_WEIGHT_CODE).astype(np.int8)
     zeros = constant(np.zeros(scales.shape, np.int8))
     args = Constant(steps, weight.span), Constant(scales), zeros
     made = make("qnn.dequantize", *args, axis=-1 if axis is None else axis, span=mark.span)
@@ -129,10 +129,10 @@ def weight_scales(values: np.ndarray, axis: int | None) -> np.ndarray:
     it is None. The scale is 1 where it would be 0 or subnormal."""
     others = tuple(k for k in range(values.ndim) if axis is None or k != axis % values.ndim)
     largest = np.max(np.abs(values), axis=others, initial=0.0).astype(np.float32)
-    return np.asarray(usable(largest / np.float32(LARGEST_WEIGHT)), np.float32)
+    return np.asarray(safe_scales(largest / np.float32(MAX_WEIGHT_CODE)), np.float32)
 
 
-def spread(scales: np.ndarray, axis: int | None, rank: int) -> np.ndarray:
+def broadcastable(scales: np.ndarray, axis: int | None, rank: int) -> np.ndarray:
     """``scales`` in a shape that broadcasts with ``rank`` axes."""
     if axis is None:
         return scales

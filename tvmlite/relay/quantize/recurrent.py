@@ -13,7 +13,7 @@ from tvmlite.relay.ir.infer import tensor_type_of
 from tvmlite.relay.ir.nodes import Call, Constant, Expr, constant
 from tvmlite.relay.ir.op import make
 from tvmlite.relay.ops.recurrent.steps import TOGETHER
-from tvmlite.relay.quantize.ranges import usable
+from tvmlite.relay.quantize.ranges import safe_scales
 
 RECURRENT: Mapping[str, str] = {"nn.lstm_scan": "nn.quantized_lstm_scan"}
 """Operators whose second argument is a recurrence ``(blocks, size, gates, lanes)``, and the operator that
@@ -22,7 +22,7 @@ takes it as int8, with a scale, zero point and sum of each column after the thir
 LANES_AXIS = 3
 """The ``channel_axis`` of a recurrence's mark if each column has its own scale."""
 
-LARGEST = 127
+MAX_CODE = 127
 """The largest code of weights, which are symmetric, so that zero points are 0."""
 
 
@@ -42,8 +42,8 @@ def with_int8_recurrence(call: Call, recurrence: Constant, by_column: bool) -> C
     with mapped.reading(recurrence.data) as values:
         axes = (1,) if by_column else None
         largest = np.max(np.abs(values), axis=axes, keepdims=True, initial=0.0)
-        scales = usable(largest / np.float32(LARGEST))
-        codes = np.clip(np.rint(values / scales), -LARGEST, LARGEST).astype(np.int8)
+        scales = safe_scales(largest / np.float32(MAX_CODE))
+        codes = np.clip(np.rint(values / scales), -MAX_CODE, MAX_CODE).astype(np.int8)
     size = _size(call)
     columns = [_columns(np.broadcast_to(scales[:, 0], codes[:, 0].shape), size)]
     columns += [np.zeros_like(columns[0], np.int32), _columns(codes.sum(axis=1, dtype=np.int32), size)]

@@ -11,7 +11,7 @@ from tvmlite.core.errors import InputError
 from tvmlite.relay.ir.attributes import show
 from tvmlite.relay.ir.nodes import Module
 from tvmlite.relay.quantize.data import Run
-from tvmlite.relay.quantize.noise import Metric, Noise, chosen, output_noise, switchable
+from tvmlite.relay.quantize.noise import Metric, Noise, output_noise, switchable, with_float_layers
 from tvmlite.relay.quantize.run import Compile, Progress, Runner
 
 MOST_RUNS = 4
@@ -57,25 +57,25 @@ def within_drop(
     run = compile(module)
 
     def measured(kept: frozenset[str]) -> float:
-        return measured_metric(metric, chosen(run, layers, kept))
+        return measured_metric(metric, with_float_layers(run, layers, kept))
 
     before, after = measured(frozenset(layers)), measured(frozenset())
     if before - after <= max_drop:
         return Selection({}, before, after)
-    effects = _effects(run, layers, runs[:MOST_RUNS], progress)
-    loudest = sorted(layers, key=lambda name: effects[name])
+    effects = _single_layer_noise(run, layers, runs[:MOST_RUNS], progress)
+    noisiest = sorted(layers, key=lambda name: effects[name])
     values = {0: after}
     enough, too_few = len(layers), 0
     while enough - too_few > 1:
         number = (enough + too_few) // 2
         progress("layers in float32", number, len(layers))
-        values[number] = measured(frozenset(loudest[:number]))
+        values[number] = measured(frozenset(noisiest[:number]))
         if before - values[number] <= max_drop:
             enough = number
         else:
             too_few = number
     reason = f"without, the metric falls from {before:.4g} to {values[too_few]:.4g}"
-    kept = {name: f"{effects[name]:.1f} dB in the outputs by itself; {reason}" for name in loudest[:enough]}
+    kept = {name: f"{effects[name]:.1f} dB in the outputs by itself; {reason}" for name in noisiest[:enough]}
     return Selection(kept, before, values.get(enough, before))
 
 
@@ -87,14 +87,16 @@ def measured_metric(metric: Metric, run: Runner) -> float:
     return float(value)
 
 
-def _effects(run: Runner, layers: Sequence[str], runs: Sequence[Run], progress: Progress) -> dict[str, float]:
+def _single_layer_noise(
+    run: Runner, layers: Sequence[str], runs: Sequence[Run], progress: Progress
+) -> dict[str, float]:
     """The signal-to-noise ratio of the outputs, in dB, with each of ``layers`` quantized alone."""
-    exact = [list(chosen(run, layers, frozenset(layers))(inputs)) for inputs in runs]
+    exact = [list(with_float_layers(run, layers, frozenset(layers))(inputs)) for inputs in runs]
     effects = {}
     for number, name in enumerate(layers):
         progress("effect of layers", number, len(layers))
         results = iter(exact)
-        alone = chosen(run, layers, frozenset(layers) - {name})
+        alone = with_float_layers(run, layers, frozenset(layers) - {name})
         effects[name] = output_noise(lambda _, results=results: next(results), alone, runs)
     return effects
 

@@ -35,9 +35,9 @@ class Plan:
 
     ``exact`` is the model in float32; ``narrow(kept)`` returns the model with all layers but those in
     ``kept`` in ``dtype``, and the options to compile it with. Both have the spans of ``with_spans``.
-    ``together`` maps the name of a layer to those that are decided with it. ``inputs`` are those of a run,
-    None if there is no data. ``given`` is the original float model if ``exact`` is an adjusted one. ``key``
-    is equal for models with equal operators and types that are quantized in the same way.
+    ``decided_with`` maps the name of a layer to those that are decided with it. ``inputs`` are those of a
+    run, None if there is no data. ``original`` is the original float model if ``exact`` is an adjusted one.
+    ``key`` is equal for models with equal operators and types that are quantized in the same way.
     """
 
     exact: Module
@@ -46,8 +46,8 @@ class Plan:
     key: str
     narrow: Callable[[frozenset[str]], tuple[Module, Mapping[str, Any]]]
     inputs: Mapping[str, np.ndarray] | None = None
-    given: Module | None = None
-    together: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    original: Module | None = None
+    decided_with: Mapping[str, frozenset[str]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -64,15 +64,15 @@ class Speed:
     """The result of a measurement: ``kept`` maps each layer that stays in float32 to the reason, ``remarks``
     other layers to remarks; ``times`` are of layers, ``latency`` is that of a run in float32 and as decided.
 
-    ``unknown`` is the reason why nothing was measured, or empty. ``records`` hold the decisions; passing them
-    again gives the same decisions.
+    ``not_measured`` is the reason why nothing was measured, or empty. ``records`` hold the decisions; passing
+    them again gives the same decisions.
     """
 
     kept: Mapping[str, str] = field(default_factory=dict)
     remarks: Mapping[str, str] = field(default_factory=dict)
     times: Mapping[str, LayerTime] = field(default_factory=dict)
     latency: tuple[float, float] | None = None
-    unknown: str = ""
+    not_measured: str = ""
     records: tuple[Any, ...] = ()
 
 

@@ -22,7 +22,7 @@ from tvmlite.relay.ops.quantized.group_quantized import BITS, DATA_BITS, bytes_o
 GROUP_QUANTIZED = "nn.contrib_dense_group_quantized"
 """The operator that replaces dense layers."""
 
-ROWS = 1 << 10
+ROWS_AT_A_TIME = 1 << 10
 """The number of rows of a weight that are rounded at a time, to limit the memory for temporaries."""
 
 
@@ -121,19 +121,19 @@ def _quantized(
         packed = np.empty((count, groups, group * bits // 8), np.uint8)
         scales = np.empty((count, groups), np.float32)
         zeros = np.empty((count, groups), np.uint8)
-        for begin in range(0, count, ROWS):
-            rows = np.ascontiguousarray(weight[begin : begin + ROWS])
+        for begin in range(0, count, ROWS_AT_A_TIME):
+            rows = np.ascontiguousarray(weight[begin : begin + ROWS_AT_A_TIME])
             if not np.isfinite(rows).all():
                 raise InputError(
                     f"weight_only: a weight of {node.op} has elements that are not finite", node.span
                 )
-            place = slice(begin, begin + ROWS)
-            codes, scales[place], zeros[place] = _rounded(rows, bits, group, symmetric)
-            packed[place] = bytes_of(codes, bits, group)
+            part = slice(begin, begin + ROWS_AT_A_TIME)
+            codes, scales[part], zeros[part] = _rounded(rows, bits, group, symmetric)
+            packed[part] = bytes_of(codes, bits, group)
     with np.errstate(over="ignore"):
-        short = scales.astype(np.float16)
-    if np.array_equal(short.astype(np.float32), scales):
-        scales = short
+        half = scales.astype(np.float16)
+    if np.array_equal(half.astype(np.float32), scales):
+        scales = half
     zeros = np.full((1, 1), 1 << (bits - 1), np.uint8) if symmetric else zeros
     return Constant(packed, node.span), Constant(scales, node.span), Constant(zeros, node.span)
 
@@ -143,27 +143,27 @@ def _rounded(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Codes ``(n, k)``, scales and zero points ``(n, groups)`` of some rows."""
     count, depth = rows.shape
-    whole = np.pad(rows, ((0, 0), (0, -depth % group))).reshape(count, -1, group)
+    groups = np.pad(rows, ((0, 0), (0, -depth % group))).reshape(count, -1, group)
     largest, last = 1 << (bits - 1), (1 << bits) - 1
-    low, high = whole.min(axis=2), whole.max(axis=2)
+    low, high = groups.min(axis=2), groups.max(axis=2)
     if symmetric:  # the largest magnitude gets the lowest code, which has no opposite code
         scale = np.where(high > -low, high, low) / np.float32(-largest)
         zero = np.full(scale.shape, largest, np.float32)
-        scale = _short(scale)
+        scale = _rounded_to_float16(scale)
     else:
         low, high = np.minimum(low, 0), np.maximum(high, 0)
-        scale = _short((high - low) / np.float32(last))
+        scale = _rounded_to_float16((high - low) / np.float32(last))
         with np.errstate(divide="ignore", invalid="ignore"):
             zero = np.where(scale == 0, 0, np.clip(np.rint(-low / scale), 0, last)).astype(np.float32)
     divisor = np.where(scale == 0, np.float32(1), scale)
-    codes = np.clip(np.rint(whole / divisor[..., None]) + zero[..., None], 0, last).astype(np.uint8)
+    codes = np.clip(np.rint(groups / divisor[..., None]) + zero[..., None], 0, last).astype(np.uint8)
     return codes.reshape(count, -1)[:, :depth], scale, zero.astype(np.uint8)
 
 
-def _short(scale: np.ndarray) -> np.ndarray:
+def _rounded_to_float16(scale: np.ndarray) -> np.ndarray:
     """Scales rounded to float16 where that is a normal number or 0, otherwise unchanged."""
     with np.errstate(over="ignore", under="ignore"):
-        short = scale.astype(np.float16).astype(np.float32)
+        half = scale.astype(np.float16).astype(np.float32)
     limits = np.finfo(np.float16)
-    normal = (np.abs(scale) >= limits.tiny) & np.isfinite(short) | (scale == 0)
-    return np.where(normal, short, scale)
+    normal = (np.abs(scale) >= limits.tiny) & np.isfinite(half) | (scale == 0)
+    return np.where(normal, half, scale)

@@ -27,7 +27,7 @@ _PATTERN = re.compile(
     re.VERBOSE | re.DOTALL,
 )
 
-_AROUND = 100
+_CONTEXT_CHARACTERS = 100
 """The number of characters that an error shows on either side of its position in a long line."""
 
 
@@ -49,7 +49,7 @@ class Lexer:
     def __init__(self, text: str, source: str) -> None:
         self.text, self.source = text, source
         self._line_starts = [0, *(m.end() for m in re.finditer("\n", text))]
-        self._tokens = self._cut()
+        self._tokens = self._tokenize()
         self._next = 0
 
     @property
@@ -84,7 +84,7 @@ class Lexer:
             self.fail(f"expected {text!r}, found {self._shown_token()}")
         return self.take()
 
-    def until(self, end: str, read: Callable[[], Item]) -> list[Item]:
+    def items_until(self, end: str, read: Callable[[], Item]) -> list[Item]:
         """The results of ``read`` for items separated by commas, up to the sign ``end``, which is left."""
         found: list[Item] = []
         while not self.at(end):
@@ -93,10 +93,10 @@ class Lexer:
                 break
         return found
 
-    def inside(self, begin: str, end: str, read: Callable[[], Item]) -> list[Item]:
+    def items_between(self, begin: str, end: str, read: Callable[[], Item]) -> list[Item]:
         """The results of ``read``, called for items between the signs ``begin`` and ``end``."""
         self.expect(begin)
-        found = self.until(end, read)
+        found = self.items_until(end, read)
         self.expect(end)
         return found
 
@@ -113,16 +113,16 @@ class Lexer:
     def fail(self, message: str, token: Token | None = None) -> NoReturn:
         """Raise a ParseError at ``token``, or at the current one, with line, column, and the line's text."""
         offset = (token or self.token).offset
-        line, column, content = self._place(offset)
-        first = max(0, column - 1 - _AROUND)
-        shown = content.expandtabs(1)[first : column + _AROUND]
-        before, after = "..." * (first > 0), "..." * (column + _AROUND < len(content))
+        line, column, content = self._position(offset)
+        first = max(0, column - 1 - _CONTEXT_CHARACTERS)
+        shown = content.expandtabs(1)[first : column + _CONTEXT_CHARACTERS]
+        before, after = "..." * (first > 0), "..." * (column + _CONTEXT_CHARACTERS < len(content))
         mark = " " * (len(before) + column - 1 - first)
         raise ParseError(f"{self.source}:{line}:{column}: {message}\n  {before}{shown}{after}\n  {mark}^")
 
     def span(self, token: Token) -> Span:
         """The span of ``token``: its line."""
-        line, _, content = self._place(token.offset)
+        line, _, content = self._position(token.offset)
         return Span(self.source, line, content.strip())
 
     def unquote(self, token: Token) -> str:
@@ -135,7 +135,7 @@ class Lexer:
         except ValueError as error:
             self.fail(f"a string that cannot be read: {error}", token)
 
-    def _place(self, offset: int) -> tuple[int, int, str]:
+    def _position(self, offset: int) -> tuple[int, int, str]:
         line = bisect.bisect_right(self._line_starts, offset)
         start = self._line_starts[line - 1]
         end = self.text.find("\n", start)
@@ -144,7 +144,7 @@ class Lexer:
     def _shown_token(self) -> str:
         return "the end of the text" if self.token.kind == "end" else repr(self.token.text)
 
-    def _cut(self) -> list[Token]:
+    def _tokenize(self) -> list[Token]:
         tokens: list[Token] = []
         offset = 0
         while offset < len(self.text):

@@ -73,9 +73,9 @@ def array_of(items: Any, dtype: str, shape: Iterable[int] | None = None) -> np.n
 def _inline(data: np.ndarray) -> str | None:
     """The literal of a small array; None if the text would not reproduce its bytes (unusual NaNs)."""
     dtype = dtypes.check(data.dtype)
-    numbers = [_number(v, dtype) for v in data.reshape(-1)]
-    back = [v if isinstance(v, (bool, int)) else float(v) for v in map(_read, numbers)]
-    if array_of(back, dtype, data.shape).tobytes() != data.tobytes():
+    numbers = [_number_text(v, dtype) for v in data.reshape(-1)]
+    parsed = [v if isinstance(v, (bool, int)) else float(v) for v in map(_parsed_number, numbers)]
+    if array_of(parsed, dtype, data.shape).tobytes() != data.tobytes():
         return None
     if data.ndim == 0 and dtypes.is_narrow(dtype):
         return f"const({numbers[0]}, {dtype})"
@@ -93,7 +93,7 @@ def _nested(texts: list[str], shape: tuple[int, ...]) -> str:
     return texts[0]
 
 
-def _number(value: Any, dtype: str) -> str:
+def _number_text(value: Any, dtype: str) -> str:
     if dtype == "bool":
         return str(bool(value))
     if not dtypes.is_float(dtype):
@@ -102,7 +102,7 @@ def _number(value: Any, dtype: str) -> str:
     return text.removesuffix(".0")
 
 
-def _read(text: str) -> bool | int | float:
+def _parsed_number(text: str) -> bool | int | float:
     if text in ("True", "False"):
         return text == "True"
     return int(text) if re.fullmatch(r"-?\d+", text) and text != "-0" else float(text)

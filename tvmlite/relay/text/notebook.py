@@ -22,15 +22,15 @@ def module_html(module: Module) -> str:
     result = type_of(module.main.body)
     results = result.fields if isinstance(result, TupleType) else (result,)
     names = module.output_names or [f"output {place}" for place in range(len(results))]
-    ends = [("input", param.name, show_type(type_of(param))) for param in module.main.params]
-    ends += [("output", name, show_type(one)) for name, one in zip(names, results, strict=True)]
-    said = f"{sum(calls.values())} calls of {len(calls)} operators, {megabytes:.1f} MB of constants"
-    common = html.grid([("calls", "operator"), *((str(n), name) for name, n in calls.most_common())])
+    interface = [("input", param.name, show_type(type_of(param))) for param in module.main.params]
+    interface += [("output", name, show_type(one)) for name, one in zip(names, results, strict=True)]
+    summary = f"{sum(calls.values())} calls of {len(calls)} operators, {megabytes:.1f} MB of constants"
+    operators = html.grid([("calls", "operator"), *((str(n), name) for name, n in calls.most_common())])
     text = module.astext(show_meta_data=False)
     if len(text) > MOST_TEXT:
         text = f"{text[:MOST_TEXT]}\n... {len(text) - MOST_TEXT} more characters"
-    table = html.grid([("", "name", "type"), *ends])
-    return html.paragraphs([said]) + table + common + html.collapsible("Relay text", text)
+    table = html.grid([("", "name", "type"), *interface])
+    return html.paragraphs([summary]) + table + operators + html.collapsible("Relay text", text)
 
 
 Module.as_html = module_html

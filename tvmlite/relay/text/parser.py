@@ -29,7 +29,7 @@ from tvmlite.relay.ir.nodes import (
 from tvmlite.relay.ir.types import TensorType, Type
 from tvmlite.relay.text import literals
 from tvmlite.relay.text.lexer import Token
-from tvmlite.relay.text.values import ValueReader, nesting
+from tvmlite.relay.text.values import ValueReader, limited_nesting
 from tvmlite.te import expr as te
 
 MAX_BLOCKS = 150
@@ -65,7 +65,7 @@ class _Block:
     finish: Callable[[Expr], None]
     end: str | None
     lets: list[Callable[[Expr], Expr]] = field(default_factory=list)
-    hidden: list[tuple[str, Expr | None]] = field(default_factory=list)
+    shadowed: list[tuple[str, Expr | None]] = field(default_factory=list)
 
 
 class Parser(ValueReader):
@@ -131,7 +131,7 @@ class Parser(ValueReader):
         """The variable of a Let, with the declared type, if there is one, or the type of its value."""
         return self._var(token, declared if declared is not None else type_of(value))
 
-    def _made_function(
+    def _build_function(
         self, params: tuple[Var, ...], body: Expr, attrs: Attrs, result: Type | None, token: Token
     ) -> Function:
         """A function; if its result type is declared, the type is checked."""
@@ -166,7 +166,7 @@ class Parser(ValueReader):
         self._define(name, value)
 
     def _define(self, name: str, value: Expr) -> None:
-        self._blocks[-1].hidden.append((name, self._names.get(name)))
+        self._blocks[-1].shadowed.append((name, self._names.get(name)))
         self._names[name] = value
 
     def _let(self, start: Token) -> None:
@@ -208,7 +208,7 @@ class Parser(ValueReader):
             self.lexer.expect(block.end)
         for let in reversed(block.lets):
             value = let(value)
-        for name, before in reversed(block.hidden):
+        for name, before in reversed(block.shadowed):
             if before is None:
                 del self._names[name]
             else:
@@ -243,7 +243,7 @@ class Parser(ValueReader):
         lexer.expect("{")
 
         def done(body: Expr) -> None:
-            finish(self._made_function(tuple(p for _, p in params), body, attrs, result, token))
+            finish(self._build_function(tuple(p for _, p in params), body, attrs, result, token))
 
         self._open(done)
         for name, param in params:
@@ -264,12 +264,12 @@ class Parser(ValueReader):
         self._open(then_read)
 
     def _loop(self, token: Token, finish: Callable[[Expr], None]) -> None:
-        """``loop (%i < turns, while %go, %s: type = initial, ...) { (%on, next, ...) }``"""
+        """``loop (%i < trip_count, while %go, %s: type = initial, ...) { (%on, next, ...) }``"""
         lexer = self.lexer
         lexer.expect("(")
         counter = lexer.expect_kind("local", "the number of the iteration, as in %i")
         lexer.expect("<")
-        turns = self.dimension()
+        trip_count = self.dimension()
         condition = None
         states: list[tuple[str, Var]] = []
         initial: list[Expr] = []
@@ -286,7 +286,7 @@ class Parser(ValueReader):
 
         def done(body: Expr) -> None:
             variables = tuple(var for _, var in states)
-            finish(Loop(index, variables, turns, condition, tuple(initial), body, lexer.span(token)))
+            finish(Loop(index, variables, trip_count, condition, tuple(initial), body, lexer.span(token)))
 
         self._open(done)
         for name, var in ((counter.text, index), *states):
@@ -294,7 +294,7 @@ class Parser(ValueReader):
 
     # --- expressions ---
 
-    @nesting
+    @limited_nesting
     def expression(self) -> Expr:
         """Read a variable, constant, call or tuple, with projections."""
         value = self._primary()
@@ -379,15 +379,15 @@ class Parser(ValueReader):
             self.lexer.expect("=")
             attrs[token.text] = self.attribute()
 
-        self.lexer.until(end, pair)
+        self.lexer.items_until(end, pair)
         return attrs
 
 
-def _check_result(body: Expr, written: Type, span: Span) -> None:
+def _check_result(body: Expr, declared: Type, span: Span) -> None:
     inferred = type_of(body)
-    if not same_type(inferred, written):
+    if not same_type(inferred, declared):
         raise TypeInferError(
-            f"the result is written as {show_type(written)}, it is {show_type(inferred)}", span
+            f"the result is written as {show_type(declared)}, it is {show_type(inferred)}", span
         )
 
 

@@ -102,17 +102,17 @@ class Layout:
                 self._users[child] = node
         self._scopes: dict[Expr, Scope] = {root: self.root_scope}
         self.used_in: dict[Expr, list[Scope]] = {}
-        tails = {root}
+        block_results = {root}
         for node in reversed(self.order):
             for index, child in enumerate(dependencies(node)):
                 scope = self._scope_of_use(node, index)
-                if scope is not self._scopes[node] or self.is_written_in(node, index):
-                    tails.add(child)
+                if scope is not self._scopes[node] or self.is_inline_operand(node, index):
+                    block_results.add(child)
                 self.used_in.setdefault(child, []).append(scope)
                 known = self._scopes.get(child)
                 self._scopes[child] = scope if known is None else innermost(known, scope)
         for node in self.order:
-            if not self.is_inline(node) and not (node in tails and self.uses[node] == 1):
+            if not self.is_inline(node) and not (node in block_results and self.uses[node] == 1):
                 self._scopes[node].statements.append(node)
 
     def _scope_of_use(self, node: Expr, index: int) -> Scope:
@@ -133,7 +133,7 @@ class Layout:
         """The innermost block around all uses of ``node``."""
         return self._scopes[node]
 
-    def is_written_in(self, node: Expr, index: int) -> bool:
+    def is_inline_operand(self, node: Expr, index: int) -> bool:
         """Whether dependency number ``index`` of ``node`` has no line of its own if nothing else reads it."""
         return False
 
@@ -246,10 +246,10 @@ class Printer:
         self._line(depth, f"let {names} = {text};")
 
     def _loop(self, start: str, node: Loop, depth: int, end: str) -> Iterator[Any]:
-        """``loop (%i < turns, while %go, %s: type = initial) { (%on, next) }``"""
+        """``loop (%i < trip_count, while %go, %s: type = initial) { (%on, next) }``"""
         parts = [] if node.condition is None else [f"while {self._text(node.condition)}"]
         firsts = [self._text(one) for one in node.initial]
-        head = f"{self._declare(node.index)} < {show_dim(node.turns)}"
+        head = f"{self._declare(node.index)} < {show_dim(node.trip_count)}"
         states = [f"{self._typed(var)} = {first}" for var, first in zip(node.states, firsts, strict=True)]
         self._line(depth, f"{start}loop ({', '.join([head, *parts, *states])}) {{")
         yield self._block(self._layout.blocks[node, 0], node.body, depth + 1, "")

@@ -36,11 +36,11 @@ _DTYPES = {suffix: dtype for dtype, suffix in literals.SUFFIXES.items()} | {
 Read = TypeVar("Read", bound=Callable[..., Any])
 
 
-def nesting(read: Read) -> Read:
+def limited_nesting(read: Read) -> Read:
     """Decorate a method that reads nested text: raise a ParseError if the nesting is too deep."""
 
     @functools.wraps(read)
-    def counted(self: ValueReader, *given: Any) -> Any:
+    def limited(self: ValueReader, *given: Any) -> Any:
         self.depth += 1
         if self.depth > MAX_NESTING:
             self.lexer.fail(f"an expression nested deeper than {MAX_NESTING} levels")
@@ -48,7 +48,7 @@ def nesting(read: Read) -> Read:
         self.depth -= 1
         return made
 
-    return counted  # type: ignore[return-value]
+    return limited  # type: ignore[return-value]
 
 
 class ValueReader:
@@ -63,7 +63,7 @@ class ValueReader:
 
     # --- types ---
 
-    @nesting
+    @limited_nesting
     def type(self) -> Type:
         """Read ``Tensor[(1, h), float32]``, a dtype alone for a scalar, ``(A, B)``, or ``fn (A) -> B``."""
         lexer = self.lexer
@@ -92,12 +92,12 @@ class ValueReader:
         if lexer.accept(")"):
             return first
         lexer.expect(",")
-        rest = lexer.until(")", self.type)
+        rest = lexer.items_until(")", self.type)
         lexer.expect(")")
         return TupleType((first, *rest))
 
     def _types(self) -> tuple[Type, ...]:
-        return tuple(self.lexer.inside("(", ")", self.type))
+        return tuple(self.lexer.items_between("(", ")", self.type))
 
     def dtype(self) -> str:
         """Read the name of a dtype."""
@@ -109,7 +109,7 @@ class ValueReader:
 
     def shape(self) -> tuple[Dim, ...]:
         """``(1, 3, h, w // 2)``"""
-        return tuple(self.lexer.inside("(", ")", self._extent))
+        return tuple(self.lexer.items_between("(", ")", self._extent))
 
     def _extent(self) -> Dim:
         if self.lexer.at("?"):
@@ -118,11 +118,12 @@ class ValueReader:
 
     # --- dimension expressions ---
 
-    @nesting
-    def dimension(self, least: int = 1) -> Dim:
-        """Read an expression over named dimensions, of operators with a precedence of at least ``least``."""
+    @limited_nesting
+    def dimension(self, min_precedence: int = 1) -> Dim:
+        """Read an expression over named dimensions, of operators with a precedence of at least
+        ``min_precedence``."""
         left = self._operand()
-        while self.lexer.token.text in _BINARY and PRECEDENCE[self.lexer.token.text] >= least:
+        while self.lexer.token.text in _BINARY and PRECEDENCE[self.lexer.token.text] >= min_precedence:
             operator = self.lexer.take()
             right = self.dimension(PRECEDENCE[operator.text] + 1)
             left = self._binary(_BINARY[operator.text], left, right, operator)
@@ -140,12 +141,12 @@ class ValueReader:
             lexer.expect(")")
             return inner
         if token.kind == "name":
-            return self._word(token)
+            return self._named_operand(token)
         return lexer.fail(
             f"expected a dimension, found {token.text!r}" if token.text else "the text ends here", token
         )
 
-    def _word(self, token: Token) -> Dim:
+    def _named_operand(self, token: Token) -> Dim:
         lexer, word = self.lexer, token.text
         if word in NAMED_BINARY:
             a, b = self._operands(2)
@@ -191,12 +192,12 @@ class ValueReader:
 
     # --- attributes ---
 
-    @nesting
+    @limited_nesting
     def attribute(self) -> Any:
         """The value of an attribute: see ``literals.show_attribute``."""
         lexer = self.lexer
         if lexer.at("["):
-            return tuple(lexer.inside("[", "]", self.attribute))
+            return tuple(lexer.items_between("[", "]", self.attribute))
         if lexer.token.kind == "string":
             return lexer.unquote(lexer.take())
         if lexer.accept("None"):
@@ -235,7 +236,7 @@ class ValueReader:
         digits, suffix = match.groups()
         dtype = _DTYPES[suffix] if suffix else "int32" if digits.isdigit() else "float32"
         return Constant(
-            self._array(self._parsed(sign + digits, dtype, number), dtype, None, number),
+            self._array(self._parsed_number(sign + digits, dtype, number), dtype, None, number),
             self.lexer.span(token),
         )
 
@@ -255,12 +256,12 @@ class ValueReader:
         lexer.expect(")")
         return Constant(self._array(self._typed_items(items, dtype), dtype, shape, start), lexer.span(start))
 
-    @nesting
+    @limited_nesting
     def _items(self) -> Any:
         """Nested lists of number tokens with their signs."""
         lexer = self.lexer
         if lexer.at("["):
-            return lexer.inside("[", "]", self._items)
+            return lexer.items_between("[", "]", self._items)
         sign = "-" if lexer.accept("-") else ""
         token = lexer.take() if lexer.at("True", "False") else lexer.expect_kind("number", "a number")
         return (sign + token.text, token)
@@ -268,9 +269,9 @@ class ValueReader:
     def _typed_items(self, items: Any, dtype: str) -> Any:
         if isinstance(items, list):
             return [self._typed_items(item, dtype) for item in items]
-        return self._parsed(items[0], dtype, items[1])
+        return self._parsed_number(items[0], dtype, items[1])
 
-    def _parsed(self, text: str, dtype: str, token: Token) -> Any:
+    def _parsed_number(self, text: str, dtype: str, token: Token) -> Any:
         if dtypes.is_float(dtype) and text not in ("True", "False"):
             try:
                 return float(text)

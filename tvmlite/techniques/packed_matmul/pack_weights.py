@@ -28,7 +28,7 @@ from tvmlite.relay.ir.nodes import Call, Constant, Expr, Module, canonical
 from tvmlite.relay.ir.op import make
 from tvmlite.relay.ir.types import TensorType
 from tvmlite.relay.passes.decisions import Decisions
-from tvmlite.relay.passes.precision.to_mixed_precision import multiplies_halves
+from tvmlite.relay.passes.precision.to_mixed_precision import has_16_bit_products
 from tvmlite.te.templates.group import number, product
 from tvmlite.techniques.common.dot import multiplies_bytes, quad_lanes
 from tvmlite.techniques.common.quads import QUAD
@@ -57,7 +57,7 @@ def pack_weights(
 ) -> Callable[[Module], Module]:
     """The pass for ``target``. ``precision`` is the dtype that weights may have been rounded to;
     ``error_bound`` limits the error of results of few rows, relative to the largest."""
-    narrow = None if precision == "float32" or multiplies_halves(target) else precision
+    narrow = None if precision == "float32" or has_16_bit_products(target) else precision
     bound = error_bound if precision == "float32" else 0.0
 
     def pack_weights(module: Module) -> Module:

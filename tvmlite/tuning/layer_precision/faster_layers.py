@@ -56,8 +56,8 @@ def faster_layers(
     except InputError as error:
         if required:
             raise
-        return Speed(unknown=error.message)
-    given = None if plan.given is None else compile(plan.given, **common)
+        return Speed(not_measured=error.message)
+    given = None if plan.original is None else compile(plan.original, **common)
     search = Search(plan, build, inputs, given, run, progress)
     found = search.fastest()
     made = _Decisions(plan, target).records(found)

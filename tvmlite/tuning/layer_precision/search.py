@@ -86,7 +86,7 @@ class Search:
 
     def _whole(self, names: frozenset[str]) -> frozenset[str]:
         """``names`` and the layers that are decided together with them."""
-        return names.union(*(self.plan.together.get(name, ()) for name in names))
+        return names.union(*(self.plan.decided_with.get(name, ()) for name in names))
 
     def _speed(self, kept: frozenset[str]) -> Speed:
         """Measure ``kept`` once more, beside the given model; use float32 for all layers if that is

@@ -1,5 +1,4 @@
-"""TVM's ``tvm._ffi``, of which there are errors and registered functions: nothing else is called through an
-interface."""
+"""``tvm._ffi``: only TVM's error and the registry of functions, as there is no foreign function interface."""
 
 from tvmlite.tvm._ffi import base
 from tvmlite.tvm.absent import refusing

@@ -1,4 +1,4 @@
-"""Names and modules of TVM that are not here: using one is an error that names it and says what to use."""
+"""Names and modules of TVM that tvmlite lacks: using one is an error that names it and an alternative."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ PACKAGE = "tvmlite.tvm"
 
 
 class MissingName(UnsupportedError, AttributeError):
-    """A method of TVM's that an object here does not have: an AttributeError for ``hasattr``."""
+    """A method that TVM's object has and ours lacks. It is also an AttributeError, for ``hasattr``."""
 
 
 class Missing:
-    """What stands for a function or class of TVM that is not here: to call it, to derive from it or to ask
-    for its attributes is an UnsupportedError; nothing is an instance of it."""
+    """A placeholder for a function or class of TVM that tvmlite does not have. Calling it, deriving from it
+    and accessing its attributes raise an UnsupportedError; nothing is an instance of it."""
 
     __signature__ = inspect.signature(lambda *args, **attrs: None)
 
@@ -37,7 +37,7 @@ class Missing:
         self.absent_because = instead or f"{name} is not in tvmlite"
 
     def __call__(self, *_: Any, **__: Any) -> NoReturn:
-        """An error."""
+        """Raise the UnsupportedError."""
         raise self._refused()
 
     def _refused(self) -> UnsupportedError:
@@ -56,18 +56,19 @@ class Missing:
 
 
 def missing(name: str, instead: str | None = None) -> Any:
-    """What stands for ``name`` of TVM; the error's hint is ``instead``."""
+    """Return a placeholder for TVM's ``name``; ``instead`` is the error's hint."""
     return Missing(name, instead)
 
 
 def _no(*_: Any, **__: Any) -> bool:
-    """The answer to whether something is there that is not."""
+    """Return False, the answer to whether a missing feature is available."""
     return False
 
 
 class Absent(ModuleType):
-    """A module of TVM that is not here: using a name of it is an UnsupportedError. Functions that ask whether
-    something of it is there, such as ``ethosn_available`` or ``cudnn.exists``, answer no."""
+    """A module of TVM that tvmlite does not have: using one of its names is an UnsupportedError. Functions
+    that ask whether something is available, such as ``ethosn_available`` or ``cudnn.exists``, return
+    False."""
 
     def __init__(self, name: str) -> None:
         hint = instead_of(name)
@@ -84,18 +85,18 @@ class Absent(ModuleType):
         return missing(f"tvm.{self._absent}.{name}", self._hint)
 
     def __call__(self, *_: Any, **__: Any) -> NoReturn:
-        """An error: some names are functions as well as modules."""
+        """Raise an UnsupportedError: some names are functions as well as modules."""
         raise UnsupportedError(f"tvm.{self._absent} is not in tvmlite", Span.of_caller(), self._hint)
 
 
 def known(module: str, name: str) -> Any:
-    """What ``name`` of ``module`` is by the tables: a module of TVM's, or what stands for a name that is not
-    in tvmlite; None if no table has it."""
+    """Look up ``name`` of ``module`` in the tables: return a module of TVM's, or a placeholder for a name
+    that tvmlite does not have; None if no table has it."""
     own = module.removeprefix(f"{PACKAGE}.")
     full = name if module == PACKAGE else f"{own}.{name}"
     if name == "__path__" and _has_modules(own):
-        return []  # what Python asks for to import modules below
-    if name.startswith("__"):  # Python asks for these
+        return []  # Python needs it to import submodules
+    if name.startswith("__"):  # looked up by Python itself
         return None
     if name in FOREIGN:
         return missing(f"tvm.{full}", PYTHON)
@@ -107,14 +108,14 @@ def known(module: str, name: str) -> Any:
 
 
 def _has_modules(own: str) -> bool:
-    """Whether TVM has modules below ``own``, or below one that is ``own`` here."""
+    """Whether TVM has modules below ``own``, or below one whose names are in ``own`` here."""
     packages = own, *(one for one, place in ANOTHER.items() if place == own)
     return any(one.startswith(f"{package}.") for one in (*ABSENT, *ANOTHER) for package in packages)
 
 
 def lookup(module: str, name: str, names: Iterable[str] = ()) -> Any:
-    """As ``known``; what no table has is an AttributeError that suggests names of ``module`` or ``names``, or
-    says what a name of an older TVM's became."""
+    """Like ``known``, but a name in no table is an AttributeError that suggests similar names of ``module``
+    or ``names``, or the successor of a name of an older TVM."""
     found = known(module, name)
     if found is not None:
         return found
@@ -130,7 +131,7 @@ def lookup(module: str, name: str, names: Iterable[str] = ()) -> Any:
 
 
 def refusing(module: str) -> Callable[[str], Any]:
-    """The ``__getattr__`` of a module that has no more names."""
+    """Return a module's ``__getattr__``, which looks up names that the module does not define."""
 
     def attribute(name: str) -> Any:
         return lookup(module, name)
@@ -139,13 +140,13 @@ def refusing(module: str) -> Callable[[str], Any]:
 
 
 def is_absent(name: str) -> bool:
-    """Whether ``tvm.<name>`` is a module of TVM that is not here, or below one."""
+    """Whether ``tvm.<name>`` is a module of TVM that tvmlite does not have, or below one."""
     foreign = name.rpartition(".")[2] in FOREIGN
     return foreign or any(f"{name}.".startswith(f"{one}.") for one in (*ABSENT, SCRIPT))
 
 
 def instead_of(name: str) -> str:
-    """What to use in place of ``tvm.x.y``, by the longest beginning in the tables; empty if none is there."""
+    """Return the alternative to ``tvm.x.y``, by the longest prefix in the tables; empty if there is none."""
     if not FOREIGN.isdisjoint(name.split(".")):
         return PYTHON
     table = {**NAMES, **ABSENT, SCRIPT: LOOPS}
@@ -154,5 +155,5 @@ def instead_of(name: str) -> str:
 
 
 def module(name: str) -> ModuleType:
-    """The module that stands for ``tvm.<name>``."""
+    """Return the placeholder for the module ``tvm.<name>``."""
     return Script(name) if f"{name}.".startswith(f"{SCRIPT}.") else Absent(name)

@@ -1,10 +1,10 @@
-"""Modules of TVM 0.11 that have no file here: those whose names another module has, and those that are not
-in tvmlite, with what to use instead."""
+"""Modules of TVM 0.11 without a file here: those whose names are in another module, and those that tvmlite
+does not have, with alternatives."""
 
 from __future__ import annotations
 
 SCRIPT = "script"
-"""TVMScript, below which everything may be mentioned (``tvmlite.tvm.absent.script``)."""
+"""TVMScript; any name below it may appear in a program (``tvmlite.tvm.absent.script``)."""
 
 ADT = "there are tensors, tuples and functions, and no algebraic data types"
 CPUS = "there is code for CPUs only"
@@ -16,7 +16,7 @@ MEMORY = "memory is planned when a model is compiled"
 ONE = "there is one code generator for all of a model; other compilers are not called"
 PYTHON = "objects are Python's own; tvm.register_func registers functions"
 FOREIGN = frozenset(("_backend", "_build_module", "_ffi_api", "_ir_pass", "_make", "_vm"))
-"""Modules of TVM's functions in C++."""
+"""TVM's modules of functions in C++."""
 
 SCHEDULE = "s = te.create_schedule(C.op) schedules tensor expressions"
 
@@ -108,7 +108,7 @@ _ABSENT = {
     "relay, or tvmlite.relay.frontend.from_onnx": "relax",
     "relay.build, for the target 'llvm -mtriple=aarch64-linux-gnu'": "topi.arm_cpu",
     "relay.create_executor('debug') interprets a graph": "relay.testing.py_converter",
-    "run models of one process in threads of it": "contrib.pipeline_executor contrib.pipeline_executor_build",
+    "run each model in its own thread": "contrib.pipeline_executor contrib.pipeline_executor_build",
     "te.decl_tensor_intrin declares an instruction": "tir.tensor_intrin",
     "te.hybrid.script reads the source of a function itself": """
         te.hybrid.calls te.hybrid.preprocessor te.hybrid.utils
@@ -149,7 +149,7 @@ _ABSENT = {
 }
 
 ABSENT = {module: instead for instead, modules in _ABSENT.items() for module in modules.split()}
-"""Modules that are not here, with what to use. Using a name of one is an error."""
+"""Modules that tvmlite does not have, with alternatives. Using a name of one is an error."""
 
 _ANOTHER = {
     "arith": "arith.{bound,int_solver,iter_affine_map,pattern}",
@@ -219,7 +219,7 @@ _ANOTHER = {
 
 
 def _each(patterns: str) -> list[str]:
-    """The names in ``patterns``: ``a.{b,c}`` is ``a.b`` and ``a.c``."""
+    """Expand ``patterns``: ``a.{b,c}`` stands for ``a.b`` and ``a.c``."""
     found: list[str] = []
     for one in patterns.split():
         before, _, rest = one.partition("{")
@@ -228,4 +228,4 @@ def _each(patterns: str) -> list[str]:
 
 
 ANOTHER = {module: place for place, modules in _ANOTHER.items() for module in _each(modules)}
-"""Modules whose names are in another module here: importing one gives the other."""
+"""Modules whose names are in another module here: importing one imports the other."""

@@ -1,6 +1,6 @@
-"""Names of TVM 0.11 that a module here does not have, with what to use instead.
+"""Names of TVM 0.11 that a module does not have here, with alternatives.
 
-Operators and passes of relay have tables of their own (``relay.op.absent``, ``relay.transform.absent``).
+Relay's operators and passes have separate tables (``relay.op.absent``, ``relay.transform.absent``).
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from tvmlite.tvm.absent.relay import RELAY
 
 _KNOBS = "a template's cfg.define_split and the like add them to its space"
 _FACTS = "tvm.arith.Analyzer().simplify simplifies expressions"
-_KERNEL = "tvmlite.lower(s, args) and tvmlite.build(s, args) do all of it"
+_KERNEL = "tvmlite.lower(s, args) and tvmlite.build(s, args) do it in one call"
 _LINKED = "contrib.cc.create_shared, or lib.export_library"
 _LLVM = "tvmlite doctor shows what LLVM and this machine have"
 _RELAY = "relay has it where an operator of the name is there, and relay.build compiles it"
@@ -185,7 +185,7 @@ _NAMES: dict[str, dict[str, str]] = {
         "a call's attrs are fields to look at": "Attrs",
     },
     "ir.transform": {"tvm.ir.transform.module_pass": "ApplyPassToFunction"},
-    "parser": {"an expression's span says its place": "SpanCheck"},
+    "parser": {"expr.span is its source location": "SpanCheck"},
     "rpc": {
         "rpc.LocalSession() is a session with this machine; an exported library can be copied to another": """
             PopenSession Proxy RPCError RPCSession RPC_MAGIC Server Tracker TrackerSession connect
@@ -223,7 +223,7 @@ _NAMES: dict[str, dict[str, str]] = {
         "tvm.build": "build_module",
     },
     "te": {
-        "a layout's separators are for buffers of more than one dimension, which there are none": """
+        "buffers have one dimension, so layouts have no separators": """
             AXIS_SEPARATOR
         """,
         "te.if_then_else, or te.select": "SpecializedCondition",
@@ -285,7 +285,7 @@ _NAMES: dict[str, dict[str, str]] = {
         "tir.q_multiply_shift": "q_multiply_shift_per_axis",
     },
     "tir.analysis": {
-        "the compiler computes what occurs twice once": "detect_common_subexpr",
+        "common subexpressions are eliminated automatically": "detect_common_subexpr",
         "tvmlite.compile(verify=True) and build(verify=True) check kernels": """
             apply_prim_func_arg_and_result_memory_constraints calculate_constant_bytes
             calculate_workspace_bytes detect_buffer_access_lca estimate_tir_flops get_block_access_region
@@ -325,7 +325,7 @@ _NAMES: dict[str, dict[str, str]] = {
         _SCHEDULES: "_get_workload _get_depthwise_conv2d_workload",
     },
     "topi.vision": {"relay.vision.non_max_suppression": "regular_non_max_suppression"},
-    "topi.nn.utils": {"s.stages have what a schedule was made of": "infer_pad3d infer_stride"},
+    "topi.nn.utils": {"read them from the operations in s.stages": "infer_pad3d infer_stride"},
     "topi.x86": {
         "te.decl_tensor_intrin declares an instruction": """
             acc_32x32_int32_sapphirerapids dot_16x1x16_uint8_int8_int16 dot_16x1x16_uint8_int8_int32
@@ -354,4 +354,4 @@ NAMES = {
     for instead, names in table.items()
     for name in names.split()
 }
-"""By name below ``tvm``; a module here that has come to have such a name is asked first."""
+"""The alternatives by name below ``tvm``. A module that defines such a name takes precedence."""

@@ -1,4 +1,4 @@
-"""Names that ``tvm`` itself had before TVM 0.7, which programs and courses of 2019 and 2020 use."""
+"""Names in ``tvm`` itself before TVM 0.7, which programs and courses of 2019 and 2020 use."""
 
 from __future__ import annotations
 
@@ -31,4 +31,4 @@ OLDER = {
     **{name: f"tvm.{place}.{name}" for place, names in _MOVED.items() for name in names.split()},
     **_CHANGED,
 }
-"""What to write for each since then."""
+"""The later name of each."""

@@ -1,4 +1,4 @@
-"""Names of TVM 0.11's relay that a module here does not have, with what to use instead."""
+"""Names of TVM 0.11's Relay that a module does not have here, with alternatives."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ RELAY: dict[str, dict[str, str]] = {
         **_TYPES,
         "relay.backend.Executor and relay.backend.Runtime": "Executor Runtime",
         "an expression of one's own derives from relay.Call": "TempExpr",
-        "an expression's span says its place": "SpanCheck",
+        "expr.span is its source location": "SpanCheck",
         "arrays have numpy's dtypes": "DataType",
         "print(mod)": "pretty_print",
         "relay.analysis": "call_graph feature",

@@ -1,4 +1,4 @@
-"""``tvm.script``: a program may mention what TVMScript has, but what it describes is not read."""
+"""``tvm.script``: a program may contain TVMScript, but cannot use the functions written in it."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ _READERS = ("from_source", "parse")
 
 
 class Script(ModuleType):
-    """``tvm.script`` or a module below: its decorators and annotations are names; using what they describe
-    is an UnsupportedError."""
+    """``tvm.script`` or a module below it. Its decorators and annotations are accepted; using what they
+    describe is an UnsupportedError."""
 
     def __init__(self, name: str) -> None:
         super().__init__(f"tvmlite.tvm.{name}", f"TVMScript, which is not read: {LOOPS}.")
@@ -28,7 +28,7 @@ class Script(ModuleType):
 
 
 class Mentioned:
-    """A name of TVMScript in a program, not used yet."""
+    """A name of TVMScript that a program contains."""
 
     def __init__(self, name: str) -> None:
         self._name = name
@@ -42,12 +42,12 @@ class Mentioned:
         return self
 
     def __call__(self, *args: Any, **_: Any) -> Any:
-        """As a decorator, what it decorates, unread; else the name itself."""
+        """As a decorator, return an ``Unread`` for the decorated function; else return the name itself."""
         decorates = len(args) == 1 and callable(args[0]) and hasattr(args[0], "__qualname__")
         return Unread(args[0].__qualname__) if decorates else self
 
     def __index__(self) -> int:
-        """An error: it is no number outside of TVMScript."""
+        """Raise an UnsupportedError: the name is not a number outside TVMScript."""
         return Unread(self._name)()
 
 
@@ -63,7 +63,7 @@ class Unread:
         return self()
 
     def __call__(self, *_: Any, **__: Any) -> Any:
-        """An error."""
+        """Raise the UnsupportedError."""
         raise UnsupportedError(f"{self._name}: TVMScript is not in tvmlite", Span.of_caller(), LOOPS)
 
     __getitem__ = __iter__ = __len__ = __call__

@@ -1,4 +1,4 @@
-"""``tvm.arith``: what is known of expressions of ints: simpler forms, bounds, remainders, sets."""
+"""``tvm.arith``: simplification and analysis of int expressions: bounds, remainders and sets."""
 
 from __future__ import annotations
 

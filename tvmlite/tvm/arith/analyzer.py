@@ -1,4 +1,4 @@
-"""``tvm.arith.Analyzer``: simplifies expressions, and gives bounds, remainders and sets of them."""
+"""``tvm.arith.Analyzer``: simplifies expressions, and finds their bounds, remainders and sets."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from tvmlite.tvm.written import plain
 
 
 class Analyzer:
-    """Simplifies expressions and proves conditions, by what is known of variables (``bind``, ``update``)."""
+    """Simplifies expressions and proves conditions, using facts about variables (``bind``, ``update``)."""
 
     def __init__(self) -> None:
         self._known = _Known()
@@ -39,7 +39,7 @@ class Analyzer:
         self._depth = 0
 
     def simplify(self, expr: Any, steps: int = 2) -> Any:
-        """An expression of the same value, shorter where one is found; ``steps`` is TVM's."""
+        """Return an equal expression with the fewest nodes that is found. ``steps`` is ignored."""
         node = self._bound(expr)
         for one in postorder(node):
             for axis in one.axis if isinstance(one, Reduce) else ():
@@ -59,7 +59,7 @@ class Analyzer:
         return mark(best) if isinstance(best, e.Const) else best
 
     def _by_rules(self, node: e.Expr) -> e.Expr:
-        """``node`` rewritten until no rule changes it but in form; the same object if none does."""
+        """``node`` with the rules applied until nothing changes; the same object if no rule applies."""
         simple = self._known.simplify(node)
         for _ in range(_ROUNDS):
             again = self._known.simplify(rules.rewritten(simple, self._known.simplify, self._holds))
@@ -69,8 +69,8 @@ class Analyzer:
         return node
 
     def _holds(self, condition: e.Expr) -> bool:
-        """Whether ``condition`` of a rule holds. Of two expressions all but bounds was tried when what has
-        them was simplified."""
+        """Whether the ``condition`` of a rule holds, by constant bounds or, if one side is a constant, by
+        proof. For two other sides, proofs have been tried already when their expression was simplified."""
         match condition:
             case e.Less(a, b) | e.LessEqual(a, b):
                 gap = self._bounds.of(b)[0] - self._bounds.of(a)[1]
@@ -80,7 +80,8 @@ class Analyzer:
         return False
 
     def _truncated(self, node: Any) -> Any:
-        """A quotient of numbers that are not negative by truncation, as a program that has no other wrote."""
+        """``node``, with a floor division or remainder of nonnegative operands replaced by the truncating
+        one, for programs that use no other."""
         kind = {e.FloorDiv: e.TruncDiv, e.FloorMod: e.TruncMod}.get(type(node))
         if kind is None or node.lanes != 1 or not all(map(self._is_positive, node.children())):
             return node
@@ -91,7 +92,7 @@ class Analyzer:
         return self._bounds.of(node)[0] >= 0 or self._known.prove(node >= 0)
 
     def _in_scope(self, node: e.Expr) -> e.Expr:
-        """``node``, of a branch, simplified; of choices in many choices only as conditions of indices are."""
+        """``node``, a branch of a choice, simplified; by ``te.arith`` only if nested too deeply."""
         if self._depth == _DEEPEST:
             return self._known.simplify(node)
         self._depth += 1
@@ -101,7 +102,7 @@ class Analyzer:
             self._depth -= 1
 
     def _forms(self, node: e.Expr) -> Iterator[e.Expr]:
-        """``node`` in several forms, some of which may be shorter."""
+        """Equal forms of ``node``, some of which may be shorter."""
         first = self._known.simplify(node)
         yield first
         without = rewrite(node, reduced)
@@ -113,8 +114,8 @@ class Analyzer:
         yield node
 
     def _of_parts(self, node: e.Expr, first: e.Expr) -> Iterator[e.Expr]:
-        """Forms in which choices, minima, maxima and quotients have moved to the outside; ``first`` is
-        ``node`` simplified."""
+        """Forms of ``node`` with choices, minima and maxima moved outwards. ``first`` is the simplified
+        ``node``."""
         yield rewrite(node, choices.merged)
         conditions = rewrite(first, lambda one: extremes.compared(rules.in_form(one)))
         if conditions is not first:
@@ -133,8 +134,8 @@ class Analyzer:
     rewrite_simplify = canonical_simplify = simplify
 
     def _divided(self, node: e.Expr) -> Iterator[e.Expr]:
-        """A comparison of ints with the difference of both sides divided by each of its factors: ``x * 8 + y
-        < 16`` is ``x < 2`` where ``y`` is 0 to 7."""
+        """Forms of a comparison of ints in which the difference of both sides is divided by one of its
+        factors: ``x * 8 + y < 16`` is ``x < 2`` if ``y`` is in 0 to 7."""
         if not isinstance(node, (e.Less, e.LessEqual)) or node.a.dtype not in DTYPES or node.lanes != 1:
             return
         gap = self._known.simplify(node.a - node.b - (0 if isinstance(node, e.Less) else 1))
@@ -142,11 +143,11 @@ class Analyzer:
             yield self._known.simplify(self._known.simplify(te.floordiv(gap, factor)) < 0)
 
     def can_prove(self, condition: Any) -> bool:
-        """Whether ``condition`` certainly holds."""
+        """Return whether ``condition`` can be proved."""
         return e.is_const(self.simplify(condition), 1)
 
     def can_prove_equal(self, lhs: Any, rhs: Any) -> bool:
-        """Whether both are certainly equal."""
+        """Return whether ``lhs`` and ``rhs`` can be proved to be equal."""
         left, right = plain(self.simplify(lhs)), plain(self.simplify(rhs))
         if alike(left, right) or "bool" in (left.dtype, right.dtype):
             return alike(left, right)
@@ -156,19 +157,19 @@ class Analyzer:
         return e.is_const(self.simplify(left - right), 0)
 
     def const_int_bound(self, expr: Any) -> ConstIntBound:
-        """Constants that ``expr`` stays between."""
+        """Return constant bounds of ``expr``."""
         return ConstIntBound.of(self._bounds.of(self._bound(expr)))
 
     def modular_set(self, expr: Any) -> ModularSet:
-        """What is left of ``expr`` when divided: ``coeff * k + base``."""
+        """Return ``coeff`` and ``base`` so that ``expr`` is ``coeff * k + base`` for some int ``k``."""
         return self._remainders.of(self._bound(expr))
 
     def int_set(self, expr: Any, dom_map: Mapping[Any, Any] | None = None) -> IntervalSet:
-        """What ``expr`` is between while variables run over the sets of ``dom_map``."""
+        """Return an interval with the values of ``expr`` for all values of the variables in ``dom_map``."""
         return evaluate(self._bound(expr), dom_map or {}, self._known)
 
     def bind(self, var: Any, expr: Any) -> None:
-        """``var`` runs over the range ``expr``, or is equal to ``expr``."""
+        """Bind ``var`` to the range ``expr`` or to the value ``expr``."""
         var = getattr(var, "var", var)
         arguments.instance("Analyzer.bind: var", var, e.Var, "a te.var")
         if not isinstance(expr, Range):
@@ -180,8 +181,8 @@ class Analyzer:
         self._bounds.update(var, (low, high))
 
     def update(self, var: Any, info: Any, override: bool = False) -> None:
-        """``info``, a ConstIntBound or a ModularSet, is what is known of ``var``; ``override`` replaces what
-        was known."""
+        """Set the known bounds or remainders of ``var``: ``info`` is a ConstIntBound or a ModularSet.
+        Without ``override``, proofs also use the bounds set before."""
         var = getattr(var, "var", var)
         arguments.instance("Analyzer.update: var", var, e.Var, "a te.var")
         if isinstance(info, ModularSet):
@@ -213,14 +214,14 @@ class Analyzer:
             self._remainders.variables = kept
 
     def constraint_scope(self, constraint: e.Expr) -> Any:
-        """For a ``with``, in which ``constraint``, a bool, holds."""
+        """Return a context manager in which the bool ``constraint`` is assumed to hold."""
         given = plain(e.scalar("constraint_scope: constraint", constraint))
         if given.dtype != "bool":
             raise arguments.refused("constraint_scope: constraint", constraint, "a condition")
         return self._scope(given)
 
     def _bound(self, expr: Any) -> e.Expr:
-        """``expr`` with variables replaced by what they are equal to."""
+        """``expr`` with variables replaced by the values they are bound to."""
         node = plain(e.scalar("Analyzer: expr", expr))
         return substitute(node, self._values) if self._values else node
 
@@ -231,14 +232,14 @@ class Analyzer:
 
 
 _ROUNDS = 8
-"""The times that rules are applied to what they made: more would be a circle."""
+"""The most times that rules are applied to their own results, so that rules that undo each other stop."""
 
 _DEEPEST = 3
-"""The choices around one whose branches are simplified in all ways there are."""
+"""The depth of nested choices up to which branches are simplified in all ways."""
 
 
 def _least(forms: Iterable[e.Expr]) -> e.Expr:
-    """The form of the fewest nodes, of equal ones the first."""
+    """The first of the forms with the fewest nodes."""
     return min(forms, key=lambda one: sum(1 for _ in postorder(one)))
 
 
@@ -247,18 +248,18 @@ def _has(node: e.Expr, *kinds: type[e.Expr]) -> bool:
 
 
 def _factors(expr: e.Expr) -> list[int]:
-    """The constant factors of products in ``expr``, without their signs."""
+    """The absolute values, greater than 1, of constant factors of products in ``expr``."""
     products = [one for one in postorder(expr) if isinstance(one, e.Mul)]
     found = {abs(int(one.b.value)) for one in products if isinstance(one.b, e.Const)}
     return sorted(one for one in found if one > 1)
 
 
 def _by_quotients(node: Any) -> Any:
-    """A remainder by its quotient, with which others may cancel."""
+    """A remainder written with its quotient, so that terms may cancel; else ``node``."""
     kind = {e.TruncMod: e.TruncDiv, e.FloorMod: e.FloorDiv}.get(type(node))
     if kind is None or node.lanes != 1:
         return node
     return node.a - e.fold(kind, node.a, node.b) * node.b
 
 
-_HINT = "simplify, can_prove, const_int_bound, modular_set and int_set give what is known"
+_HINT = "simplify, can_prove, const_int_bound, modular_set and int_set are available"

@@ -1,4 +1,4 @@
-"""Choices and conditions: what holds in a branch, what two conditions say together."""
+"""Simplification of choices and conditions, using the condition that holds in each branch."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ Scope = Callable[[e.Expr], AbstractContextManager[None]]
 
 
 def negated(condition: e.Expr) -> e.Expr:
-    """What holds where ``condition``, a bool, does not."""
+    """The negation of the bool ``condition``."""
     match condition:
-        case e.Less(a, b) if dtypes.is_int(a.dtype):  # of NaN neither holds
+        case e.Less(a, b) if dtypes.is_int(a.dtype):  # for NaN, neither comparison holds
             return e.LessEqual(b, a)
         case e.LessEqual(a, b) if dtypes.is_int(a.dtype):
             return e.Less(b, a)
@@ -39,9 +39,9 @@ def negated(condition: e.Expr) -> e.Expr:
 
 
 def in_branches_of(root: e.Expr, simplify: Simplify, scope: Scope) -> e.Expr:
-    """``in_branches`` of the choices in ``root``; those in their branches are left to ``simplify``. By what
-    holds in a branch it becomes another than the same elsewhere, so that nothing stays shared: choices that
-    would grow too large by that are left."""
+    """Apply ``in_branches`` to the outermost choices in ``root``; ``simplify`` handles those in branches.
+    Simplified branches no longer share nodes, so a choice that is larger than ``_LARGEST`` as a tree is left
+    unchanged."""
     outer, stack = set(), [root]
     while stack:
         node = stack.pop()
@@ -59,11 +59,11 @@ def in_branches_of(root: e.Expr, simplify: Simplify, scope: Scope) -> e.Expr:
 
 
 _LARGEST = 200
-"""The nodes of a choice, each as often as it is used, whose branches are simplified by what holds in them."""
+"""The most nodes of a choice whose branches are simplified; shared nodes are counted at each use."""
 
 
 def _always(node: Any) -> list[Any]:
-    """The children of ``node`` that no condition in it is about."""
+    """The children of ``node`` that are evaluated unconditionally."""
     match node:
         case e.Select(first, _, _) | e.Call("if_then_else", (first, _, _)) | e.And(first, _) | e.Or(first, _):
             return [first]
@@ -71,13 +71,13 @@ def _always(node: Any) -> list[Any]:
 
 
 def in_branches(node: Any, simplify: Simplify, scope: Scope) -> Any:
-    """A choice whose branches are simplified by what holds in them, and ``a and b``, ``a or b`` whose ``b``
-    is simplified by what ``a`` leaves to it; else ``node``."""
+    """``node`` with the branches of a choice simplified under their conditions, and with ``b`` in ``a and b``
+    or ``a or b`` simplified for the values of ``a`` that do not decide the result."""
     if not isinstance(node, e.Expr) or node.lanes != 1:
         return node
     match node:
         case e.Select(_, a, b) | e.And(a, b) | e.Or(a, b) if _may_fail(a) or _may_fail(b):
-            return node  # both are computed: what was safe by a minimum or a maximum shall stay so
+            return node  # both are computed: keep a minimum or a maximum that makes an operation safe
         case e.Select(condition, a, b) | e.Call("if_then_else", (condition, a, b)):
             with scope(condition):
                 a = simplify(a)
@@ -100,7 +100,7 @@ def in_branches(node: Any, simplify: Simplify, scope: Scope) -> Any:
 
 
 def _may_fail(root: e.Expr) -> bool:
-    """Whether ``root`` reads memory, calls functions, or divides by what may be 0."""
+    """Whether ``root`` reads memory, calls functions, or divides by a non-constant."""
     divisions = (e.FloorDiv, e.FloorMod, e.TruncDiv, e.TruncMod)
     return any(
         not isinstance(one.b, e.Const) if isinstance(one, divisions) else isinstance(one, _UNSAFE)
@@ -112,8 +112,8 @@ _UNSAFE = (e.Foreign, Load, Reduce, TensorRead, Uncompiled)
 
 
 def _choice(node: e.Expr, condition: e.Expr, a: e.Expr, b: e.Expr) -> e.Expr:
-    """The choice of ``a`` and ``b``, of the kind of ``node``, by both conditions if ``a`` is such a choice of
-    something and ``b`` too."""
+    """A choice between ``a`` and ``b`` of the same kind as ``node``. If ``a`` is itself a choice between
+    some value and ``b``, the two become one choice by both conditions."""
     match a:
         case e.Select(inner, x, y) | e.Call("if_then_else", (inner, x, y)):
             if type(a) is type(node) and alike(y, b) and not _may_fail(inner):
@@ -125,7 +125,7 @@ def _choice(node: e.Expr, condition: e.Expr, a: e.Expr, b: e.Expr) -> e.Expr:
 
 
 def merged(node: Any) -> Any:
-    """An operation on choices by one condition as the choice of two operations; else ``node``."""
+    """An operation with a choice as operand, rewritten as a choice between two operations; else ``node``."""
     if not isinstance(node, (e.Add, e.Sub, e.Min, e.Max)) or node.lanes != 1:
         return node
     kind = type(node)

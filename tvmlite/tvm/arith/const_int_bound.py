@@ -1,4 +1,4 @@
-"""Constant bounds of expressions of ints, by the bounds of the variables in them."""
+"""Constant bounds of int expressions, computed from bounds of their variables."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from tvmlite.te import expr as e
 
 _INF = math.inf
 _FAR = 1 << 64
-"""What is farther from 0 sets no limit: no int is."""
+"""A bound farther from 0 than this is treated as infinite, since no int is that large."""
 
 Bound: TypeAlias = tuple[float, float]
 """The least and the greatest value, ints or infinite."""
 
 
 _DO_NOT_WRAP = ("int32", "int64")
-"""Ints that are taken not to overflow; others may have any value of theirs once they may."""
+"""Dtypes assumed not to overflow. If a value of another int dtype may overflow, it may be any value."""
 
 
 @dataclass(frozen=True)
 class ConstIntBound:
-    """All ints from ``min_value`` to ``max_value``, both too; ``NEG_INF`` and ``POS_INF`` set no limit."""
+    """The ints from ``min_value`` to ``max_value``, inclusive; ``NEG_INF`` and ``POS_INF`` mean no limit."""
 
     POS_INF: ClassVar[int] = (1 << 63) - 1
     NEG_INF: ClassVar[int] = -POS_INF
@@ -36,34 +36,34 @@ class ConstIntBound:
 
     @classmethod
     def of(cls, bound: Bound) -> ConstIntBound:
-        """``bound``, with these names for what is infinite."""
+        """``bound`` with infinite ends as ``NEG_INF`` and ``POS_INF``."""
         low, high = bound
         return cls(cls.NEG_INF if low == -_INF else int(low), cls.POS_INF if high == _INF else int(high))
 
     @property
     def bound(self) -> Bound:
-        """The bound as two numbers."""
+        """The bound as two numbers, which may be infinite."""
         low, high = self.min_value, self.max_value
         return (-_INF if low <= self.NEG_INF else low), (_INF if high >= self.POS_INF else high)
 
 
 @dataclass
 class Bounds:
-    """What is known: bounds of variables, and of expressions in conditions that hold."""
+    """The known bounds of variables, and of expressions in conditions that hold."""
 
     variables: dict[e.Var, Bound] = field(default_factory=dict)
     conditions: list[tuple[e.Expr, Bound]] = field(default_factory=list)
     _found: dict[Any, Bound] = field(default_factory=dict)
-    """Bounds by what is known now: a node that is shared has one."""
+    """Bounds computed from the current facts, by node, so that shared nodes are evaluated once."""
 
     def update(self, var: e.Var, bound: Bound) -> None:
-        """``bound`` is that of ``var`` from here on."""
+        """Set the bound of ``var``."""
         self.variables[var] = bound
         self._found = {}
 
     @contextmanager
     def scope(self) -> Iterator[None]:
-        """What is assumed inside is forgotten after."""
+        """Return a context manager that drops the assumptions made inside it."""
         kept = list(self.conditions), self._found
         try:
             yield
@@ -81,7 +81,7 @@ class Bounds:
         return self._found[root]
 
     def _of(self, node: e.Expr) -> Bound:
-        """The bound of ``node``, whose children's are found."""
+        """The bound of ``node``; those of its children are in ``_found``."""
         low, high = self._of_parts(node)
         least, most = everything(node.dtype)
         if (low < least or high > most) and node.dtype not in _DO_NOT_WRAP:
@@ -116,7 +116,7 @@ class Bounds:
         return rule(left, right) or everything(node.dtype)
 
     def assume(self, condition: e.Expr) -> None:
-        """``condition`` holds from here on, to the end of the scope."""
+        """Assume that ``condition`` holds until the end of the scope."""
         self._found = {}
         match condition:
             case e.And(a, b):
@@ -131,7 +131,7 @@ class Bounds:
 
 
 def everything(dtype: str) -> Bound:
-    """All values of ``dtype``; of 64 bits, and of a float, no limit."""
+    """The range of ``dtype``. Floats and 64-bit ints have no limits, except that a uint64 is at least 0."""
     if dtype == "bool":
         return 0, 1
     if dtypes.is_float(dtype) or dtype not in {*dtypes.SIGNED, *dtypes.UNSIGNED}:
@@ -160,7 +160,7 @@ def _product(x: float, y: float) -> float:
 
 
 def _quotient(down: bool) -> Callable[[float, float], float]:
-    """A quotient of ints rounded ``down``, or else towards zero; of infinite ones the limit."""
+    """Integer division, rounding ``down`` or towards zero; for infinite operands, its limit."""
 
     def divide(x: float, y: float) -> float:
         if math.isinf(x):
@@ -174,7 +174,7 @@ def _quotient(down: bool) -> Callable[[float, float], float]:
 
 
 def _division(down: bool) -> Callable[[Bound, Bound], Bound | None]:
-    """Of quotients, whose divisor is not 0."""
+    """The rule for the bound of a quotient, whose divisor is assumed not to be 0."""
     divide = _quotient(down)
 
     def rule(a: Bound, b: Bound) -> Bound | None:
@@ -230,4 +230,4 @@ _RULES: dict[Any, Callable[[Bound, Bound], Bound | None]] = {
     "bitwise_and": _bitwise_and,
     "shift_right": _shift_right,
 }
-"""The bound of an operation by those of its two operands; None where nothing is known."""
+"""Rules that compute the bound of an operation from those of its two operands; None if nothing is known."""

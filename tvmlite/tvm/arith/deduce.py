@@ -1,4 +1,4 @@
-"""Conditions and expressions that are linear in a variable: its coefficients, and what it may be."""
+"""Expressions and conditions that are linear in a variable: its coefficient, and bounds of its values."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from tvmlite.tvm.written import plain
 
 
 def detect_linear_equation(expr: Any, var_list: Sequence[Any]) -> list[e.Expr]:
-    """The coefficients of the variables in ``expr``, then what is added to them; empty if ``expr`` is not
-    linear in them."""
+    """Return the coefficients of the variables in ``expr``, then the remaining term; an empty list if
+    ``expr`` is not linear in them."""
     rest = plain(e.scalar("detect_linear_equation: expr", expr))
     variables = [getattr(one, "var", one) for one in arguments.listed("var_list", var_list, "te.vars")]
     coefficients: list[e.Expr] = []
@@ -55,8 +55,9 @@ def _linear(expr: e.Expr, var: e.Var) -> tuple[e.Expr, e.Expr] | None:
 def deduce_bound(
     var: Any, cond: e.Expr, hint_map: Mapping[Any, Any], relax_map: Mapping[Any, Any]
 ) -> IntervalSet:
-    """What ``var`` may be, so that ``cond``, a comparison that has it once, holds, for all values in
-    ``relax_map`` of the variables there; ``hint_map`` has what others are. Nothing if that is not found."""
+    """Return the values of ``var`` for which ``cond``, a comparison in which it occurs once, holds for all
+    values of the variables in ``relax_map``. ``hint_map`` has ranges of other variables. The result is the
+    empty set if no bound is found."""
     variable = getattr(var, "var", var)
     arguments.instance("deduce_bound: var", variable, e.Var, "a te.var")
     cond = plain(cond)
@@ -97,8 +98,8 @@ def deduce_bound(
 
 
 def detect_clip_bound(expr: e.Expr, var_list: Sequence[Any]) -> list[Any]:
-    """Of each variable the least and the greatest value for which ``expr``, comparisons that all hold, does,
-    None where it has none; empty if a comparison is not linear in just one of the variables."""
+    """Return for each variable the least and the greatest value for which ``expr``, a conjunction of
+    comparisons, holds, or None for no limit. Empty if a comparison is not linear in exactly one variable."""
     variables = [getattr(one, "var", one) for one in arguments.listed("var_list", var_list, "te.vars")]
     ends: dict[Any, list[Any]] = {one: [None, None] for one in variables}
     for one in _conditions(plain(e.scalar("detect_clip_bound: expr", expr))):
@@ -121,5 +122,5 @@ def _conditions(expr: e.Expr) -> list[e.Expr]:
 
 
 def _count(expr: e.Expr, var: e.Var) -> int:
-    """How often ``var`` stands in ``expr``."""
+    """The number of occurrences of ``var`` in ``expr``."""
     return 1 if expr is var else sum(_count(one, var) for one in expr.children() if isinstance(one, e.Expr))

@@ -1,7 +1,7 @@
-"""Minima and maxima of ints: their normal form, and comparisons with their parts.
+"""Minima and maxima of ints: their normal form, and comparisons with them.
 
-Each expression made of ``min``, ``max``, sums and multiples is the least of several maxima. Ints of 32 and 64
-bits are taken not to overflow, as everywhere in index arithmetic.
+Any expression of ``min``, ``max``, sums and multiples can be written as the minimum of several maxima. 32-bit
+and 64-bit ints are assumed not to overflow, as everywhere in index arithmetic.
 """
 
 from __future__ import annotations
@@ -16,21 +16,21 @@ from tvmlite.core.node import postorder
 from tvmlite.te import expr as e
 
 Maxima: TypeAlias = list[list[e.Expr]]
-"""The least of several maxima, each the greatest of its terms."""
+"""A normal form: the minimum of several maxima, each given by its terms."""
 
 _DTYPES = ("int32", "int64")
 _MOST = 24
-"""Terms of a normal form: the form of a longer one is not sought."""
+"""The most terms of a normal form; expressions that need more have none."""
 
 
 def has_extremes(node: e.Expr) -> bool:
-    """Whether a minimum or a maximum is in ``node``, an expression of the ints there are rules for."""
+    """Whether ``node`` is a scalar of a supported dtype and contains a minimum or a maximum."""
     there = node.lanes == 1 and node.dtype in (*_DTYPES, "bool")
     return there and any(isinstance(one, (e.Min, e.Max)) for one in postorder(node))
 
 
 def compared(node: Any) -> Any:
-    """A comparison of a minimum or a maximum as conditions of what is in it; else ``node``."""
+    """A comparison with a minimum or a maximum, rewritten as comparisons with its operands; else ``node``."""
     if not isinstance(node, (e.Less, e.LessEqual)) or node.lanes != 1 or node.a.dtype not in _DTYPES:
         return node
     kind = type(node)
@@ -47,8 +47,8 @@ def compared(node: Any) -> Any:
 
 
 def normal(node: e.Expr, simplify: Callable[[e.Expr], e.Expr]) -> Maxima | None:
-    """The normal form of ``node``, its terms simplified; None if it has no minimum or maximum, or too
-    many terms."""
+    """The normal form of ``node`` with simplified terms; None if ``node`` has no minimum or maximum, or the
+    form has too many terms."""
     if not has_extremes(node) or node.dtype == "bool":
         return None
     found = _maxima(node)
@@ -64,7 +64,7 @@ def normal(node: e.Expr, simplify: Callable[[e.Expr], e.Expr]) -> Maxima | None:
 
 
 def difference(node: e.Expr, simplify: Callable[[e.Expr], e.Expr]) -> e.Expr | None:
-    """The constant that ``node``, of one minimum or maximum less another, is; None if none is found."""
+    """The constant value of ``node``, a difference of two minima or maxima; None if none is found."""
     if not isinstance(node, e.Sub):
         return None
     left, right = normal(node.a, simplify), normal(node.b, simplify)
@@ -99,7 +99,7 @@ def _of(make: type[e.Binary], a: e.Expr, b: e.Expr) -> e.Expr:
 
 
 def _kept(items: list[Any], covers: Callable[[Any, Any], bool]) -> list[Any]:
-    """``items`` without those that another one covers."""
+    """``items`` without those that are covered by another one."""
     kept: list[Any] = []
     for k, one in enumerate(items):
         others = itertools.chain(kept, items[k + 1 :])
@@ -152,7 +152,8 @@ def _sum(a: Maxima, b: Maxima) -> Maxima:
 
 
 def _mapped(a: Maxima, function: Callable[[e.Expr], e.Expr], rises: bool) -> Maxima | None:
-    """``function`` of the value, which rises with it, or else falls."""
+    """The normal form of ``function`` of a value, where ``function`` is increasing if ``rises``, else
+    decreasing."""
     if rises:
         return [[function(one) for one in terms] for terms in a]
     negative = _negative(a)
@@ -160,7 +161,7 @@ def _mapped(a: Maxima, function: Callable[[e.Expr], e.Expr], rises: bool) -> Max
 
 
 def _negative(a: Maxima) -> Maxima | None:
-    """The value times -1: of each maximum one term, in all ways."""
+    """The normal form of the negated value: one maximum for each way to pick a term from each maximum."""
     count = 1
     for terms in a:
         count *= len(terms)

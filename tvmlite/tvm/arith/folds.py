@@ -1,4 +1,4 @@
-"""Simpler forms that need no knowledge: of constants, of equal operands, of equal lanes."""
+"""Simplifications that need no known facts: of constants, equal operands and equal lanes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def folded(node: Any) -> Any:
     """``node`` in a simpler form, if it has one."""
     match node:
         case Reduce(axis=(), init=()) if e.is_const(node.condition, 1):
-            return node.source[node.value_index]  # over no axes: what it combines
+            return node.source[node.value_index]  # without axes, a reduction is its source
         case e.Compare(e.Broadcast(a), e.Broadcast(b)):
             return e.Broadcast(type(node)(a, b), node.lanes)
         case e.Min(e.Min(a, e.Broadcast(b)), e.Broadcast(c)) | e.Max(
@@ -42,5 +42,5 @@ _BITS: dict[str, Callable[[int, int], int]] = {
 
 
 def _is_defined(name: str, by: float, dtype: str) -> bool:
-    """Whether an operation on bits has a value: no shift is by more bits than there are."""
+    """Whether a bitwise operation is defined: shifts must be by less than the width of ``dtype``."""
     return not name.startswith("shift") or 0 <= by < dtypes.width(dtype)

@@ -1,4 +1,4 @@
-"""Sets of ints between two expressions, and what an expression's values are over such sets."""
+"""Intervals of ints between two expressions, and the interval of an expression's values."""
 
 from __future__ import annotations
 
@@ -14,49 +14,49 @@ from tvmlite.tvm.absent import refusing
 
 
 class Infinite:
-    """An end of a set that has none, or of one without elements."""
+    """An infinite end of an interval, or one of the ends of the empty set."""
 
     def __init__(self, name: str) -> None:
         self.name = name
 
     def __str__(self) -> str:
-        return f"{self.name}: handle"  # as TVM shows a variable of its type
+        return f"{self.name}: handle"  # as TVM prints it
 
     __repr__ = __str__
 
     def same_as(self, other: object) -> bool:
-        """Whether ``other`` is this end."""
+        """Whether ``other`` is the same object."""
         return self is other
 
 
 POS_INF, NEG_INF = Infinite("pos_inf"), Infinite("neg_inf")
 End: TypeAlias = Any
-"""An expression, or one of the two above."""
+"""An expression, ``POS_INF`` or ``NEG_INF``."""
 
 
 def pos_inf() -> Infinite:
-    """The end of a set without a greatest element."""
+    """Return the upper end of an interval without a greatest element."""
     return POS_INF
 
 
 def neg_inf() -> Infinite:
-    """The end of a set without a least element."""
+    """Return the lower end of an interval without a least element."""
     return NEG_INF
 
 
 class IntSet:
-    """A set of ints; ``IntervalSet`` is what there is."""
+    """A set of ints. The only kind is ``IntervalSet``."""
 
     @staticmethod
     def vector(vec: e.Expr) -> IntervalSet:
-        """What the lanes of a ramp, or of a scalar, are between."""
+        """Return an interval that contains the lanes of a ramp with a positive stride, or a scalar."""
         if not isinstance(vec, e.Ramp):
             return IntervalSet(vec, vec)
         return IntervalSet(vec.base, vec.base + vec.stride * vec.lanes - 1)
 
     @staticmethod
     def single_point(point: Any) -> IntervalSet:
-        """The set of ``point`` alone."""
+        """Return the set with the single element ``point``."""
         return IntervalSet(point, point)
 
     def is_nothing(self) -> bool:
@@ -70,7 +70,7 @@ class IntSet:
 
 @dataclass(frozen=True, init=False)
 class IntervalSet(IntSet):
-    """All ints from ``min_value`` to ``max_value``, both included."""
+    """The ints from ``min_value`` to ``max_value``, inclusive."""
 
     min_value: End
     max_value: End
@@ -93,7 +93,7 @@ NOTHING, EVERYTHING = IntervalSet(POS_INF, NEG_INF), IntervalSet(NEG_INF, POS_IN
 
 
 def set_of(given: Any) -> IntervalSet:
-    """``given``, a set, a range or a number, as a set."""
+    """``given``, a set, a range or a number, as an interval."""
     if isinstance(given, IntervalSet):
         return given
     if isinstance(given, t.Range):
@@ -102,8 +102,8 @@ def set_of(given: Any) -> IntervalSet:
 
 
 def evaluate(expr: Any, domains: Mapping[Any, Any], known: Known) -> IntervalSet:
-    """What ``expr`` is while its variables run over their ``domains``; others stand still. Everything where
-    that is not found."""
+    """The interval of the values of ``expr`` for all values of the variables in ``domains``; other variables
+    are constants. The interval has no limits if none are found."""
     at = {getattr(var, "var", var): set_of(one) for var, one in domains.items()}
     for var in at:
         arguments.instance("int_set: dom_map", var, e.Var, "a te.var")
@@ -147,7 +147,7 @@ class _Evaluation:
         return EVERYTHING
 
     def _map(self, a: IntervalSet, b: IntervalSet, combine: Any) -> IntervalSet:
-        """The ends of both combined, where both have one."""
+        """The interval whose ends are ``combine`` of the ends of ``a`` and ``b``, or infinite if one is."""
 
         def end(x: End, y: End, otherwise: Infinite) -> End:
             return otherwise if isinstance(x, Infinite) or isinstance(y, Infinite) else combine(x, y)
@@ -160,7 +160,7 @@ class _Evaluation:
         return IntervalSet(low, high)
 
     def _scaled(self, node: e.Binary, a: IntervalSet, by: e.Expr) -> IntervalSet:
-        """``a`` times, or divided by, ``by``, whose sign decides which end is which."""
+        """``a`` multiplied or divided by ``by``; a negative ``by`` exchanges the ends."""
         made = self._map(a, a, lambda x, _: _again(node, x, by))
         if self.known.prove(by > 0):
             return made
@@ -170,7 +170,8 @@ class _Evaluation:
         return EVERYTHING
 
     def _remainder(self, node: e.Binary, a: IntervalSet, by: e.Expr) -> IntervalSet:
-        """``a`` modulo ``by``: within one multiple of it, both ends' remainders; else all there are."""
+        """``a`` modulo ``by``: the remainders of both ends if their quotients are equal, else all
+        remainders."""
         least = e.const(0, by.dtype)
         ends = (a.min_value, a.max_value)
         if not any(isinstance(one, Infinite) for one in ends):
@@ -188,7 +189,7 @@ def _is_point(a: IntervalSet) -> bool:
 
 
 def _again(node: e.Binary, a: e.Expr, b: e.Expr) -> e.Expr:
-    """The operation of ``node`` on other operands, which may be the other way round."""
+    """The operation of ``node`` applied to ``a`` and ``b``."""
     return e.fold(type(node), *e.match(a, b))
 
 

@@ -1,4 +1,4 @@
-"""Remainders of expressions of ints: ``coeff * k + base`` for some whole ``k``."""
+"""Remainders of int expressions: values of the form ``coeff * k + base`` for an int ``k``."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tvmlite.te import expr as e
 
 @dataclass(frozen=True)
 class ModularSet:
-    """All ``coeff * k + base``; ``base`` is from 0 to ``coeff - 1``, of a ``coeff`` of 0 the one value."""
+    """The ints ``coeff * k + base``, with ``base`` in 0 to ``coeff - 1``; only ``base`` if ``coeff`` is 0."""
 
     coeff: int
     base: int
@@ -28,13 +28,13 @@ def _made(coeff: int, base: int) -> ModularSet:
 
 @dataclass
 class Remainders:
-    """What is known: sets of variables, and what variables are equal to."""
+    """The known modular sets of variables; ``nonnegative`` tests whether an expression is at least 0."""
 
     nonnegative: Callable[[Any], bool]
     variables: dict[e.Var, ModularSet] = field(default_factory=dict)
 
     def of(self, expr: Any) -> ModularSet:
-        """The set of ``expr``."""
+        """The modular set of ``expr``."""
         root = e.convert(expr)
         known: dict[Any, ModularSet] = {}
         for node in postorder(root):
@@ -43,7 +43,7 @@ class Remainders:
         return known[root]
 
     def _of(self, node: e.Expr, known: dict[Any, ModularSet]) -> ModularSet:
-        """The set of ``node``, whose children's are ``known``."""
+        """The modular set of ``node``, given those of its children in ``known``."""
         match node:
             case e.Const(value):
                 return ModularSet(0, int(value))
@@ -77,7 +77,7 @@ class Remainders:
                 return ANY
 
     def assume(self, condition: e.Expr) -> None:
-        """``condition`` holds from here on: ``x % c == b``, or several such."""
+        """Assume ``condition`` from now on, as far as it is ``x % c == b`` or a conjunction of these."""
         match condition:
             case e.And(a, b):
                 self.assume(a)
@@ -107,7 +107,7 @@ def _union(a: ModularSet, b: ModularSet) -> ModularSet:
 
 
 def _meet(a: ModularSet, b: ModularSet) -> ModularSet:
-    """What is in both; ``a``, if nothing is."""
+    """The intersection of ``a`` and ``b``, or ``a`` if it is empty."""
     for base in range(a.base, a.base + max(1, a.coeff) * max(1, b.coeff), max(1, a.coeff)):
         if (base - b.base) % b.coeff == 0 if b.coeff else base == b.base:
             return _made(a.coeff * b.coeff // gcd(a.coeff, b.coeff) if a.coeff and b.coeff else 0, base)

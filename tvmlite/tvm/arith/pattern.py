@@ -1,8 +1,8 @@
-"""Rules of algebra as pairs of expressions, and where in other expressions one applies.
+"""Algebraic rewrite rules as pairs of expressions, and their matching.
 
-A pattern is an expression whose variables stand for any expression, those of ``Number`` for a constant. Sums
-match in any order and leave the terms that a rule does not name, conditions joined by ``and`` or ``or``
-likewise. A variable that stands alone in a sum takes, as the last of such, all terms that are left of it.
+A pattern is an expression in which a variable matches any expression and a ``Number`` any constant. Terms of
+a sum match in any order, and terms without a counterpart in the rule are kept; the same holds for operands of
+``and`` and ``or``. In a nested sum, the last variable that is a term by itself matches all remaining terms.
 """
 
 from __future__ import annotations
@@ -18,41 +18,41 @@ from tvmlite.core.alike import alike
 from tvmlite.te import expr as e
 
 Bound: TypeAlias = dict[e.Expr, e.Expr]
-"""What the variables of a pattern stand for."""
+"""The expressions that the variables of a pattern match."""
 
 Term: TypeAlias = tuple[Any, e.Expr | None]
-"""A part of a sum: its coefficient, an int or a Number, and what it multiplies; None of a constant."""
+"""A term of a sum: its coefficient (an int or a Number) and the other factor, None for a constant."""
 
 Holds: TypeAlias = Callable[[e.Expr], bool]
 """Whether a condition is known to hold."""
 
 DTYPES = ("int32", "int64")
-"""Those of index arithmetic, whose rules these are."""
+"""The dtypes of index arithmetic, to which the rules apply."""
 _PARTS = 8
-"""A sum or a conjunction of more parts than this is left alone: the orders of its parts are too many."""
+"""The most terms of a sum, or operands of ``and`` and ``or``, that are matched: more have too many orders."""
 
 
 class Number(e.Var):
-    """A variable of a pattern that stands for a constant."""
+    """A variable of a pattern that matches a constant."""
 
 
 @dataclass(frozen=True)
 class Rule:
-    """``before`` may become ``after`` where all of ``where`` holds."""
+    """Rewrites ``before`` to ``after`` if all conditions ``where`` hold."""
 
     before: e.Expr
     after: e.Expr
     where: tuple[e.Expr, ...] = ()
 
     def apply(self, node: e.Expr, holds: Holds) -> e.Expr | None:
-        """What ``node``, a scalar, becomes; None where the rule does not apply."""
+        """The scalar ``node`` rewritten by the rule; None if the rule does not apply."""
         for bound, rest in _with_rest(self.before, node):
             dtype = _dtype_of(node)
             try:
                 if all(_true(_built(one, bound, dtype), holds) for one in self.where):
                     made = _built(self.after, bound, dtype)
                     return made if rest is None else _joined(type(self.before), made, rest)
-            except OverflowError:  # a constant of the result has no value of the dtype
+            except OverflowError:  # a constant of the result does not fit the dtype
                 continue
         return None
 
@@ -72,7 +72,7 @@ def _dtype_of(node: e.Expr) -> str:
 
 
 def _with_rest(pattern: e.Expr, node: e.Expr) -> Iterator[tuple[Bound, Any]]:
-    """What matches at the root of ``node``, with the terms or conditions that are left of it."""
+    """The matches of ``pattern`` at the root of ``node``, each with the terms or conditions that remain."""
     if isinstance(pattern, (e.Add, e.Sub)):
         wanted, given = _wanted(pattern), _terms(node)
         if node.dtype in DTYPES and len(given) <= _PARTS and _kinds(wanted) <= _kinds(given):
@@ -86,7 +86,7 @@ def _with_rest(pattern: e.Expr, node: e.Expr) -> Iterator[tuple[Bound, Any]]:
 
 
 def _matches(pattern: e.Expr, node: e.Expr, bound: Bound) -> Iterator[Bound]:
-    """The ways in which ``node`` is what ``pattern`` says, beside what is ``bound`` already."""
+    """The matches of ``pattern`` with ``node`` that extend the bindings ``bound``."""
     if isinstance(pattern, e.Var):
         known = bound.get(pattern)
         if known is not None:
@@ -138,14 +138,14 @@ def _of_parts(
 
 @dataclass(frozen=True)
 class _Sum:
-    """Sums of ``dtype``, as lists of their terms."""
+    """Matches sums of ``dtype``, given as lists of terms."""
 
     dtype: str
 
     def matches(
         self, wanted: list[Term], given: list[Term], bound: Bound, rest_may_stay: bool
     ) -> Iterator[tuple[Bound, list[Term]]]:
-        """The ways in which the terms ``wanted`` are among those ``given``, each with those that are left."""
+        """The matches of the terms ``wanted`` with some of those ``given``, each with the remaining terms."""
         if not wanted:
             if rest_may_stay or not given:
                 yield bound, given
@@ -192,12 +192,12 @@ def _parts(make: type[e.Expr], root: e.Expr) -> list[e.Expr]:
 
 @functools.cache
 def _wanted(pattern: e.Expr) -> list[Term]:
-    """The terms of a pattern; of a rule's, so that there are few."""
+    """The terms of a pattern, cached: patterns are those of the rules, so there are few."""
     return _terms(pattern)
 
 
 def _kinds(terms: list[Term]) -> set[type]:
-    """The operations whose results are summed in ``terms``."""
+    """The classes of the operations in ``terms``, without variables."""
     return {type(value) for _, value in terms if value is not None and not isinstance(value, e.Var)}
 
 
@@ -239,7 +239,8 @@ def _joined(make: type[e.Expr], made: e.Expr, rest: list[Any]) -> e.Expr:
 
 
 def _built(pattern: e.Expr, bound: Bound, dtype: str) -> e.Expr:
-    """``pattern`` of what is ``bound``, its constants computed; an OverflowError where one does not fit."""
+    """``pattern`` with the bindings ``bound`` substituted and constants folded. Raises an OverflowError if a
+    constant does not fit ``dtype``."""
     if isinstance(pattern, e.Var):
         return bound[pattern]
     if isinstance(pattern, e.Const):

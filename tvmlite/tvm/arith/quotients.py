@@ -1,4 +1,4 @@
-"""Quotients and remainders of products that share factors."""
+"""Cancels common factors in quotients and remainders of products."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ _REMAINDERS = (e.FloorMod, e.TruncMod)
 
 
 def reduced(node: Any) -> Any:
-    """``x * g / (y * g)`` as ``x / y``, and ``x * g % (y * g)`` as ``x % y * g``; else ``node``. Divisors are
-    taken not to be 0."""
+    """Rewrite ``x * g / (y * g)`` to ``x / y``, and ``x * g % (y * g)`` to ``x % y * g``; else return
+    ``node``. Divisors are assumed not to be 0."""
     if not isinstance(node, _DIVISIONS + _REMAINDERS) or node.lanes != 1 or node.dtype not in DTYPES:
         return node
     above, dividends = _factors(node.a)

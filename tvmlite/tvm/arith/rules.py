@@ -1,8 +1,8 @@
-"""The rules by which ``tvm.arith`` rewrites expressions of ints: what is left becomes what is right.
+"""The rules by which ``tvm.arith`` rewrites int expressions.
 
-``//`` and ``%`` round down; divisors are taken not to be 0, and ints of 32 and 64 bits not to overflow, as
-everywhere in index arithmetic: but no rule makes one overflow. ``C``, ``D``, ``E`` and ``K`` stand for
-constants, the others for any expression.
+``//`` and ``%`` round down. Divisors are assumed not to be 0, and 32-bit and 64-bit ints not to overflow, as
+everywhere in index arithmetic; no rule introduces an overflow. ``C``, ``D``, ``E`` and ``K`` match constants,
+other variables any expression.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ truncdiv, truncmod, least, greatest, both, either = te.truncdiv, te.truncmod, te
 
 
 def rule(before: e.Expr, after: e.Expr | int, *where: e.Expr) -> Rule:
-    """``before`` becomes ``after`` where the conditions hold."""
+    """The rule that rewrites ``before`` to ``after`` if the conditions ``where`` hold."""
     return Rule(before, e.convert(after), where)
 
 
 SUMS = [
-    # what a quotient leaves of its dividend
+    # a dividend minus a multiple of its quotient
     rule(X * K + X // C * D, X % C * K, D == C * K * -1),
     rule(X * K + (X + Y) // C * D, (X + Y) % C * K - Y * K, D == C * K * -1),
     rule(X * K + (X - Y) // C * D, (X - Y) % C * K + Y * K, D == C * K * -1),
@@ -35,7 +35,7 @@ SUMS = [
     rule(X * K + truncdiv(X, C) * D, truncmod(X, C) * K, D == C * K * -1),
     rule(X * K + truncdiv(X + Y, C) * D, truncmod(X + Y, C) * K - Y * K, D == C * K * -1),
     rule(X * K + truncdiv(X - Y, C) * D, truncmod(X - Y, C) * K + Y * K, D == C * K * -1),
-    # quotients of neighbours, where the dtype has the sum of the constants
+    # differences of quotients of nearby dividends, if the sum of the constants fits the dtype
     rule((X + D) // C - X // C, (X % C + D) // C, C > 0, D < C + D),
     rule((X + D) // C - (X + E) // C, ((X + E) % C + (D - E)) // C, C > 0, D - E < C + (D - E)),
     rule(truncdiv(X + D, C) - truncdiv(X, C), truncdiv(truncmod(X, C) + D, C), C > 0, D >= 0, X >= 0),
@@ -48,7 +48,7 @@ SUMS = [
     rule(X // 2 + X % 2, (X + 1) // 2, X < MOST),
     rule((X + 1) // 2 - X % 2, X // 2),
     rule(X % 2 + (X + 1) % 2, 1),
-    # of two, one is the lesser and one the greater
+    # a minimum plus the maximum of the same operands
     rule(least(X, Y) + greatest(X, Y), X + Y),
 ]
 
@@ -90,7 +90,7 @@ FORMS = [
     rule(X + C != D, X != D - C),
     rule(X < Y + 1, X <= Y),
 ]
-"""How conditions are written: constants on one side, and no greater by 1 than needed."""
+"""The preferred form of conditions: constants on one side, and ``<=`` instead of ``<`` with ``+ 1``."""
 
 COMPARISONS = [
     rule(X < Y, TRUE, X < Y),
@@ -111,12 +111,12 @@ COMPARISONS = [
 ]
 
 CONDITIONS = [
-    # a quotient and its remainder say what was divided
+    # conditions on a quotient and its remainder become conditions on the dividend
     rule(both(X // C == D, X % C == E), X == C * D + E, E >= 0, E < C),
     rule(both(X // C == D, X % C < E), both(C * D - 1 < X, X < C * D + E), E > 0, E <= C),
     rule(both(X // C == D, E < X % C), both(C * D + E < X, X < C * D + C), C > 0, E >= -1),
     rule(both(Y * C <= X, X < Y * C + C), Y == X // C, C > 0),
-    # the last block below D ends early
+    # lower a bound within the last block to the end of that block's valid part
     rule(both(X < D, X % C < E), both(X < (D - 1) // C * C + E, X % C < E), C > 0, (D - 1) // C * C + E < D),
 ]
 
@@ -136,8 +136,8 @@ _RULES, _FORMS = _by_kind(RULES), _by_kind(FORMS)
 
 
 def rewritten(root: e.Expr, simplify: Callable[[e.Expr], e.Expr], holds: Holds) -> e.Expr:
-    """``root`` with the rules applied to each node, from the leaves up. The difference of both sides of a
-    comparison is a sum."""
+    """``root`` with the rules applied to each node, from the leaves up. For a comparison, they are also
+    applied to the difference of both sides."""
 
     def visit(node: e.Expr) -> e.Expr:
         if not isinstance(node, e.Compare) or node.lanes != 1 or node.a.dtype not in DTYPES:
@@ -152,12 +152,12 @@ def rewritten(root: e.Expr, simplify: Callable[[e.Expr], e.Expr], holds: Holds) 
 
 
 def in_form(root: e.Expr) -> e.Expr:
-    """``root`` with its conditions as ``FORMS`` writes them."""
+    """``root`` with its conditions rewritten by ``FORMS``."""
     return rewrite(root, lambda node: _applied(_FORMS, node, lambda _: False))
 
 
 def _applied(rules: dict[type[e.Expr], list[Rule]], node: e.Expr, holds: Holds) -> e.Expr:
-    """``node`` with the first rule that applies to it, and that to what comes out of it."""
+    """``node`` rewritten by the first applicable rule, and the result again, up to ``_STEPS`` times."""
     for _ in range(_STEPS):
         if not isinstance(node, e.Expr) or node.lanes != 1 or node.dtype not in (*DTYPES, "bool"):
             break
@@ -172,4 +172,4 @@ def _applied(rules: dict[type[e.Expr], list[Rule]], node: e.Expr, holds: Holds) 
 
 
 _STEPS = 4
-"""The rules that are applied to one node in a walk."""
+"""The most rules that are applied to one node in a traversal."""

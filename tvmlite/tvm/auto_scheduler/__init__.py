@@ -1,4 +1,4 @@
-"""TVM's auto-scheduler by its own names, over the generated schedules of ``tvmlite.autotune``."""
+"""TVM's auto-scheduler under its own names, over the generated schedules of ``tvmlite.autotune``."""
 
 from tvmlite.tvm.lazy import attributes
 

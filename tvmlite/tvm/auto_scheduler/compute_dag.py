@@ -20,9 +20,11 @@ from tvmlite.tvm.autotvm.task.flop import stage_flop
 
 
 class ComputeDAG:
-    """The operations that lead to tensors: given as such, as a schedule, or by the key of a workload.
+    """The graph of operations that compute tensors, given as a list of tensors, a schedule, or a workload
+    key.
 
-    ``tensors`` are the function's arguments, ``ops`` all operations in order, ``flop_ct`` counts arithmetic.
+    ``tensors`` are the function's arguments, ``ops`` all operations, producers first, ``flop_ct`` the number
+    of arithmetic operations.
     """
 
     def __init__(self, compute_or_sche: Any, core: space.Task | None = None) -> None:
@@ -46,37 +48,36 @@ class ComputeDAG:
         self.init_state = self.get_init_state()
 
     def get_init_state(self) -> State:
-        """The state of plain loops, with the stages of a schedule, if it was given, in its order."""
+        """Return the unscheduled state; its stages are in the order of the schedule if one was given."""
         return State(None, self._core, self.outputs, self._order)
 
     def apply_steps_from_state(
         self, state: State, layout_rewrite: Any = None
     ) -> tuple[Schedule, list[Tensor]]:
-        """The schedule of ``state`` and the function's arguments."""
+        """Return the schedule of ``state`` and the function's arguments."""
         if layout_rewrite not in (None, 0, False):
-            raise UnsupportedError("layout_rewrite: layouts are those of the tensors", Span.of_caller())
+            raise UnsupportedError("layout_rewrite: layouts of tensors cannot be rewritten", Span.of_caller())
         if state.config is None or state._core is None:
             return state.schedule.copy(), self.tensors
         schedule, arguments = state._core.instantiate(state.config)
         return schedule, list(arguments)
 
     def print_python_code_from_state(self, state: State) -> str:
-        """The primitives of the schedule of ``state``, as Python."""
+        """Return the primitives of the schedule of ``state`` as Python code."""
         return str(self.apply_steps_from_state(state)[0].trace)
 
     def infer_bound_from_state(self, state: State) -> State:
-        """``state`` itself: it knows the bounds of its loops."""
+        """Return ``state`` itself: it computes the bounds of its loops on demand."""
         return state
 
     def rewrite_layout_from_state(self, state: State) -> NoReturn:
-        """An UnsupportedError: layouts are those of the tensors."""
+        """Raise an UnsupportedError: the tensors' layouts are not changed."""
         raise UnsupportedError(
-            "rewrite_layout_from_state: layouts are those of the tensors", Span.of_caller()
+            "rewrite_layout_from_state: layouts of tensors cannot be rewritten", Span.of_caller()
         )
 
     def workload_key(self) -> str:
-        """A key that distinguishes this computation: a digest of its operations as text, wherever in a
-        program they are written."""
+        """Return a key of this computation: a digest of its operations, without source positions."""
         return json.dumps([f"dag {hashlib.sha256(str(self).encode()).hexdigest()[:32]}"])
 
     def __str__(self) -> str:
@@ -84,13 +85,13 @@ class ComputeDAG:
 
 
 def _arguments(outputs: Sequence[Operation]) -> list[Tensor]:
-    """The placeholders that ``outputs`` read, and their results."""
+    """Return the placeholders that ``outputs`` depend on, and the tensors of ``outputs``."""
     inputs = [op for op in _in_order(outputs) if isinstance(op, PlaceholderOp)]
     return [tensor for op in (*inputs, *outputs) for tensor in op.outputs]
 
 
 def _in_order(outputs: Sequence[Operation]) -> list[Operation]:
-    """All operations that ``outputs`` need, each behind what it needs."""
+    """Return all operations that ``outputs`` depend on, producers first."""
     done: dict[Operation, None] = {}
     stack = list(reversed(outputs))
     while stack:

@@ -1,4 +1,4 @@
-"""The cost models of the auto-scheduler, also by themselves."""
+"""The cost models of the auto-scheduler, which can also be used on their own."""
 
 from __future__ import annotations
 
@@ -17,23 +17,24 @@ from tvmlite.tvm.absent import missing, refusing
 
 
 class RandomModel:
-    """No model: any schedule is as likely as any other. ``tuner`` is what ``tvmlite.autotune`` calls that."""
+    """No cost model: schedules are chosen at random. ``tuner`` is the search's name in
+    ``tvmlite.autotune``."""
 
     tuner = "random"
 
     def update(self, inputs: Sequence[Any], results: Sequence[Any]) -> None:
-        """Nothing is learned."""
+        """Do nothing."""
 
     def predict(self, search_task: Any, states: Sequence[Any]) -> np.ndarray:
-        """Random scores of ``states``."""
+        """Return random scores for ``states``."""
         return np.random.default_rng().random(len(states))
 
 
 class XGBModel:
-    """A model of loops that learns from measurements; its options are of no account.
+    """A cost model of loops that learns from measurements; its options have no effect.
 
-    A search has a model of its own, which learns from the files given here as well; ``update`` and
-    ``predict`` are for programs of one's own.
+    A search uses a separate model, which also learns from the files given here; ``update`` and ``predict``
+    are for programs that use the model directly.
     """
 
     tuner = "xgboost"
@@ -45,15 +46,14 @@ class XGBModel:
         self._model: LoopModel | None = None
 
     def update_from_file(self, file_name: Any, n_lines: int | None = None) -> None:
-        """Have a search learn from the records in ``file_name``, which must be there; of all lines, whatever
-        ``n_lines`` is."""
+        """Let a search learn from all records in the file ``file_name``; ``n_lines`` has no effect."""
         path = arguments.path("update_from_file: file_name", file_name, InputError)
         if not path.is_file():
             raise InputError(f"update_from_file: there is no file {str(path)!r}")
         self.files.append(str(path))
 
     def update(self, inputs: Sequence[Any], results: Sequence[Any]) -> None:
-        """Learn how fast the states of ``inputs`` are, of each task apart."""
+        """Learn the speeds of the states of ``inputs``, relative to the fastest of the same task."""
         for one, result in zip(inputs, results, strict=True):
             row = _features(one.task, one.state)
             if row is not None:
@@ -69,8 +69,8 @@ class XGBModel:
             self._model.fit_scores(np.stack(rows), np.array(shares))
 
     def predict(self, search_task: Any, states: Sequence[Any]) -> np.ndarray:
-        """How fast each of ``states`` is, as a part of the fastest that was measured; ``-inf`` of what cannot
-        be lowered. Random before anything was learned."""
+        """Return the predicted speed of each of ``states``, relative to the fastest measured one; ``-inf``
+        for a state that cannot be lowered. Scores are random if nothing has been learned."""
         if self._model is None:
             return np.random.default_rng().random(len(states))
         scores = np.full(len(states), -np.inf)
@@ -85,7 +85,7 @@ class XGBModel:
 
 
 def _features(task: Any, state: Any) -> np.ndarray | None:
-    """What the model sees of the loops of ``state``; None if there are none."""
+    """Return the loop features of ``state``; None if it cannot be lowered."""
     try:
         function = lower(*task.compute_dag.apply_steps_from_state(state))
     except TvmliteError:

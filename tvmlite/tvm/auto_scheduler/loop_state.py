@@ -1,4 +1,4 @@
-"""The loops of a computation: TVM's primitives one after the other, or a schedule that was generated."""
+"""States of the auto-scheduler: a computation's loops, from TVM's primitives or a generated schedule."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from tvmlite.tvm.te.threads import thread_axis
 
 
 class State:
-    """The loops of a computation, whose primitives are TVM's: each changes the state, and gives the loops or
-    the tensor it makes. ``state[tensor].iters`` are the loops of a stage.
+    """The loops of a computation. The methods are TVM's primitives: each changes the state and returns the
+    loops or the tensor that it creates. ``state[tensor].iters`` are the loops of a stage.
 
-    With ``config``, the settings of the knobs of ``core``, it is the schedule that a search generated. Else
-    it is of the operations ``outputs``, with plain loops at the beginning, the stages as in ``order``.
+    With ``config``, the settings of the knobs of ``core``, it is a schedule that a search has generated. Else
+    it starts as the unscheduled loops of the operations ``outputs``, with the stages in ``order``.
     """
 
     ANNOTATION_TRANS_TABLE: ClassVar[dict[str, int]] = ANNOTATIONS
@@ -43,7 +43,7 @@ class State:
 
     @property
     def schedule(self) -> Schedule:
-        """The schedule that the state is."""
+        """The state as a schedule."""
         if self._schedule is None:
             if self.config is None:
                 plain = create_schedule(list(self._outputs))
@@ -57,7 +57,7 @@ class State:
 
     @property
     def transform_steps(self) -> list[Any]:
-        """The primitives in order."""
+        """The primitives, in order."""
         if self._steps is None:
             self._steps = list(self.schedule.trace)
         return self._steps
@@ -83,7 +83,7 @@ class State:
         return StateStage(stage.op, iters, COMPUTE_AT[stage.attach_type])
 
     def copy(self) -> State:
-        """A state that can be changed without changing this one."""
+        """Return a copy that can be changed independently."""
         made = State(self.config, self._core, self._outputs, self._order)
         made._schedule, made._steps = self.schedule.copy(), list(self.transform_steps)
         return made
@@ -91,7 +91,7 @@ class State:
     def split(
         self, stage: Any, iterator: Iterator, lengths: Iterable[Any], inner_to_outer: bool = True
     ) -> list[Iterator]:
-        """``lengths`` and one more loops in place of one: the lengths are those of the inner ones, or with
+        """Split a loop into ``len(lengths) + 1`` loops; ``lengths`` are those of the inner loops, or with
         ``inner_to_outer=False`` of the outer ones."""
         given = arguments.listed("split: lengths", list(lengths), "ints", ScheduleError)
         sizes = [arguments.whole("split: lengths", one, ScheduleError, least=1) for one in given]
@@ -101,8 +101,8 @@ class State:
         return self._split(step, stage, iterator, sizes, inner_to_outer)
 
     def follow_split(self, stage: Any, iterator: Iterator, src_step_id: int, n_split: int) -> list[Iterator]:
-        """A split into ``n_split`` and one loops, of the lengths of the split ``src_step_id``, the last of
-        which are one."""
+        """Split a loop into ``n_split + 1`` loops with the lengths of the split step ``src_step_id``; its
+        lengths from the ``n_split``-th on are multiplied into one."""
         _, _, source, inner_to_outer = self._split_values(src_step_id)
         count = arguments.whole("follow_split: n_split", n_split, ScheduleError, least=1) - 1
         lengths = [*source[:count], math.prod(source[count:])]
@@ -117,7 +117,7 @@ class State:
         level: int,
         factor_or_nparts: bool,
     ) -> list[Iterator]:
-        """A split in two, by the product of the lengths ``level`` of the splits ``src_step_ids``."""
+        """Split a loop by the product of the lengths at position ``level`` of the splits ``src_step_ids``."""
         length = math.prod(self._split_values(one)[2][level] for one in src_step_ids)
         values = self._place(stage, iterator), list(src_step_ids), level, int(factor_or_nparts)
         step = self._step("follow_fused_split", stage, *values)
@@ -126,7 +126,7 @@ class State:
     def _split(
         self, step: Step, stage: Any, iterator: Iterator, sizes: Sequence[int], inner_to_outer: bool
     ) -> list[Iterator]:
-        """The loops in place of one, of ``sizes`` and one more, by ``step``."""
+        """Split a loop by ``sizes``, record ``step``, and return the loops, outermost first."""
         one, axis = self._stage(stage), iterator.axis
         made: list[IterVar] = []
         for size in reversed(sizes) if inner_to_outer else sizes:
@@ -138,33 +138,33 @@ class State:
         return self._views(one, made[::-1] if inner_to_outer else made)
 
     def fuse(self, stage: Any, iters: Sequence[Iterator]) -> Iterator:
-        """Neighbouring loops as one."""
+        """Fuse neighbouring loops into one."""
         one, step = self._stage(stage), self._step("fuse", stage, [self._place(stage, i) for i in iters])
         return self._done(step, one, one.fuse(*(loop.axis for loop in iters)))
 
     def reorder(self, stage: Any, order: Sequence[Iterator]) -> None:
-        """The loops in another order."""
+        """Change the order of loops."""
         one, step = self._stage(stage), self._step("reorder", stage, [self._place(stage, i) for i in order])
         one.reorder(*(loop.axis for loop in order))
         self._did(step)
 
     def parallel(self, stage: Any, iterator: Iterator) -> Iterator:
-        """The iterations of a loop on all threads."""
+        """Divide a loop's iterations among the threads."""
         return self._annotated("parallel", stage, iterator)
 
     def vectorize(self, stage: Any, iterator: Iterator) -> Iterator:
-        """A loop as vectors."""
+        """Vectorize a loop."""
         return self._annotated("vectorize", stage, iterator)
 
     def unroll(self, stage: Any, iterator: Iterator, max_unroll: int | None = None) -> Iterator:
-        """A loop written out, unless it has more than ``max_unroll`` iterations."""
+        """Unroll a loop, unless it has more than ``max_unroll`` iterations."""
         extent = iterator.range.extent if iterator.range else None
         if max_unroll is not None and isinstance(extent, int) and extent > max_unroll:
             return iterator
         return self._annotated("unroll", stage, iterator)
 
     def bind(self, stage: Any, iterator: Iterator, thread_name: str) -> Iterator:
-        """A loop as threads of a device: there is no code for one."""
+        """Bind a loop to threads of a GPU; no target can build such a schedule."""
         one: Any = self._stage(stage)
         kind = self.ANNOTATION_TRANS_TABLE.get(thread_name, 0)
         step = self._step("bind", stage, self._place(stage, iterator), kind)
@@ -172,38 +172,38 @@ class State:
         return self._done(step, one, iterator.axis)
 
     def pragma(self, stage: Any, iterator: Iterator, pragma: str) -> None:
-        """A note on a loop: ``"auto_unroll_max_step$64"``."""
+        """Add a pragma to a loop, such as ``"auto_unroll_max_step$64"``."""
         one, step = self._stage(stage), self._step("pragma", stage, self._place(stage, iterator), pragma)
         name, _, value = arguments.text("pragma", pragma, ScheduleError).partition("$")
         one.pragma(iterator.axis, name, int(value) if value.isdigit() else value or None)
         self._did(step)
 
     def storage_align(self, stage: Any, iterator: Iterator, factor: int, offset: int) -> None:
-        """Rows of the stage's buffer at multiples of ``factor``, and ``offset``."""
+        """Align the rows of the stage's buffer to multiples of ``factor``, plus ``offset``."""
         one: Any = self._stage(stage)
         step = self._step("storage_align", stage, self._place(stage, iterator), factor, offset)
         one.storage_align(iterator.axis, factor, offset)
         self._did(step)
 
     def compute_at(self, stage: Any, target_stage: Any, target_iter: Iterator) -> None:
-        """The stage in a loop of another."""
+        """Compute the stage inside the loop ``target_iter`` of another stage."""
         place = self._number(target_stage), self._place(target_stage, target_iter)
         one, step = self._stage(stage), self._step("compute_at", stage, *place)
         one.compute_at(self._stage(target_stage), target_iter.axis)
         self._did(step)
 
     def compute_inline(self, stage: Any) -> None:
-        """The stage in place of what reads it."""
+        """Inline the stage into its consumers."""
         self._stage(stage).compute_inline()
         self._did(self._step("compute_inline", stage))
 
     def compute_root(self, stage: Any) -> None:
-        """The stage by itself."""
+        """Compute the stage in loops of its own."""
         self._stage(stage).compute_root()
         self._did(self._step("compute_root", stage))
 
     def cache_read(self, stage: Any, scope_name: str, reader_stages: Sequence[Any]) -> Tensor:
-        """A copy of what ``stage`` makes, which the readers read."""
+        """Copy the result of ``stage`` into a buffer that ``reader_stages`` read; return the copy."""
         step = self._step("cache_read", stage, scope_name, [self._number(one) for one in reader_stages])
         readers = [self._stage(one).op for one in reader_stages]
         made = self.schedule.cache_read(self._tensor(stage), scope_name, readers)
@@ -211,7 +211,7 @@ class State:
         return made
 
     def cache_write(self, stage: Any, scope_name: str) -> Any:
-        """A buffer that ``stage`` is computed in; the stage copies it."""
+        """Compute ``stage`` in a buffer from which the stage copies; return the buffer's tensor."""
         op, step = self._stage(stage).op, self._step("cache_write", stage, scope_name)
         given = self._tensor(stage) if len(op.outputs) == 1 else list(op.outputs)
         made = self.schedule.cache_write(given, scope_name)
@@ -219,7 +219,7 @@ class State:
         return made if isinstance(made, Tensor) else made[0]
 
     def rfactor(self, stage: Any, iterator: Iterator, factor_iter_id: int) -> Tensor:
-        """Parts of a reduction, one for each iteration of a loop, and the reduction of them."""
+        """Split a reduction into partial results, one per iteration of a loop, and their combination."""
         step = self._step("rfactor", stage, self._place(stage, iterator), factor_iter_id)
         made = self.schedule.rfactor(self._tensor(stage), iterator.axis, factor_iter_id)
         self._did(step)
@@ -239,16 +239,16 @@ class State:
         return Step(primitive, self._number(stage), values)
 
     def _number(self, stage: Any) -> int:
-        """The place of a stage among all."""
+        """The index of ``stage`` among all stages."""
         return self.schedule.stages.index(self._stage(stage))
 
     def _place(self, stage: Any, iterator: Iterator) -> int:
-        """The place of a loop in its stage; -1 of one that is not there, which the primitive refuses."""
+        """The position of a loop in its stage; -1 if it is not there, which the primitive reports."""
         leaves = list(self._stage(stage).leaf_iter_vars)
         return leaves.index(iterator.axis) if iterator.axis in leaves else -1
 
     def _did(self, step: Step) -> None:
-        """A primitive was called: the state is none that a search generated, any more."""
+        """Record a primitive that was called: the state is no longer one that a search generated."""
         if self._steps is None:
             self._steps = list(self.schedule.trace)[:-1] if self.config is not None else []
         self._steps.append(step)
@@ -271,7 +271,7 @@ class State:
         return key if isinstance(key, Tensor) else self._stage(key).op.output(0)
 
     def _split_values(self, number: int) -> tuple[Any, ...]:
-        """What a step that is a split says: a loop, its extent, lengths, and whether of inner loops."""
+        """The values of a split step: loop, extent, lengths, and whether these are of the inner loops."""
         steps = self.transform_steps
         found = steps[number] if 0 <= number < len(steps) else None
         if not isinstance(found, Step) or found.primitive != "split":
@@ -296,7 +296,7 @@ class State:
         return "\n".join(lines)
 
     def _write(self, stage: Stage, depth: int, lines: list[str]) -> None:
-        """The loops of ``stage``, and in each those of the stages that stand in it."""
+        """Append the loops of ``stage`` and, nested, those of the stages computed inside them."""
         for one in self[stage.op].iters:
             known = f"({one.range.min},{one.range.extent})" if one.range else "(None)"
             lines.append(f"{'  ' * depth}{one.kind or 'for'} {one.name} {known}")

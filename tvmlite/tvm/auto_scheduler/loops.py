@@ -1,4 +1,4 @@
-"""The loops of a stage of a state, with the ranges of those that are known."""
+"""The loops of a state's stage, with their ranges where these are known."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ ANNOTATIONS: dict[str, int] = {
         )
     )
 }
-"""What a loop is, as TVM's logs number it."""
+"""The annotations of loops, with their numbers in TVM's logs."""
 
 COMPUTE_AT = {ROOT: 0, INLINE: 1, AT: 2}
 
 
 @dataclass(frozen=True)
 class LoopRange:
-    """``min, ..., min + extent - 1``, in ints where they are known."""
+    """The range ``min, ..., min + extent - 1``; both are ints where they are known."""
 
     min: Any
     extent: Any
@@ -40,8 +40,8 @@ class LoopRange:
 
 @dataclass(frozen=True)
 class Iterator:
-    """A loop of a stage. ``range`` is None where its extent is not known; ``annotation`` is a number of
-    ``State.ANNOTATION_TRANS_TABLE``. Two are equal if they are the same loop."""
+    """A loop of a stage. ``range`` is None if its extent is not known; ``annotation`` is a number of
+    ``State.ANNOTATION_TRANS_TABLE``. Two iterators are equal if they are the same loop."""
 
     axis: IterVar
     name: str = field(compare=False)
@@ -50,14 +50,14 @@ class Iterator:
 
     @property
     def annotation(self) -> int:
-        """What the loop is, as a number."""
+        """The number of the loop's annotation."""
         return ANNOTATIONS[self.kind or "none"]
 
 
 @dataclass(frozen=True)
 class StateStage:
-    """A stage of a state: its operation, its loops, and where they stand (0: by themselves, 1: in place of
-    the reads, 2: in a loop of another stage)."""
+    """A stage of a state: its operation, its loops, and where it is computed (0: at the root, 1: inlined, 2:
+    in a loop of another stage)."""
 
     op: Operation
     iters: list[Iterator]
@@ -65,13 +65,13 @@ class StateStage:
 
     @property
     def op_type(self) -> int:
-        """0 of a placeholder, 1 of what is computed."""
+        """0 for a placeholder, 1 for a computed operation."""
         return 0 if isinstance(self.op, PlaceholderOp) else 1
 
 
 def ranges(schedule: Schedule, stage: Stage) -> Mapping[IterVar, LoopRange]:
-    """The range of each loop of ``stage`` that is known: in a loop of another stage, what that needs, and
-    nothing while a stage that is yet to be moved reads it from outside."""
+    """Return the known ranges of the loops of ``stage``. For a stage computed in a loop of another stage they
+    are the region which that needs; empty while a stage outside that loop still reads it."""
     if stage.attach_type == AT:
         try:
             bounds = InferBound(schedule)
@@ -96,7 +96,7 @@ def ranges(schedule: Schedule, stage: Stage) -> Mapping[IterVar, LoopRange]:
 
 
 def threads(stage: Stage) -> dict[IterVar, str]:
-    """The threads that loops of ``stage`` are bound to."""
+    """Return the names of the threads to which loops of ``stage`` are bound."""
     return {axis: value for axis, notes in stage.pragmas.items() for name, value in notes if name == BIND}
 
 
@@ -109,7 +109,7 @@ def _number(value: Any) -> Any:
 
 
 def _parts(extent: Any, split: Split) -> tuple[Any, Any]:
-    """The extents of the outer and the inner loop of ``split``."""
+    """Return the extents of the outer and the inner loop of ``split``."""
     factor, nparts = _number(split.factor), _number(split.nparts)
     if not isinstance(extent, int):
         return nparts, factor

@@ -1,4 +1,4 @@
-"""Measuring schedules: inputs, results, this machine's builder and runner, and callbacks."""
+"""Measure schedules: inputs and results, the local builder and runner, and callbacks."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ from tvmlite.tvm.autotvm.measure.measure_methods import no_remote
 
 @dataclass(frozen=True)
 class MeasureInput:
-    """A state of a task's schedule."""
+    """A task and a state of its schedule."""
 
     task: Any
     state: State
 
 
 class Seconds(float):
-    """A number of seconds, whose ``value`` it is: TVM's are constants."""
+    """A number of seconds, with an attribute ``value`` because TVM's costs are constant expressions."""
 
     @property
     def value(self) -> float:
@@ -40,9 +40,8 @@ class Seconds(float):
 
 @dataclass(frozen=True)
 class MeasureResult:
-    """``costs`` are the seconds of a call, a number a run; ``error_no`` is not 0 where there are none, and
-    ``error_msg`` says why. ``all_cost`` are the seconds of the measurement, ``timestamp`` is when it
-    ended."""
+    """``costs`` are the seconds per call, one number per run. If ``error_no`` is not 0 there are none, and
+    ``error_msg`` says why. ``all_cost`` is the seconds of the whole measurement, ``timestamp`` its end."""
 
     costs: Sequence[Any]
     error_no: int
@@ -56,7 +55,7 @@ class MeasureResult:
 
 @dataclass(frozen=True)
 class BuildResult:
-    """The code of a state, or why there is none."""
+    """The built code of a state, or the error."""
 
     candidate: Candidate | None
     error_no: int
@@ -65,7 +64,7 @@ class BuildResult:
 
 
 class LocalBuilder:
-    """Makes code in this process; ``timeout``, ``n_parallel`` and ``build_func`` are of no account."""
+    """Builds in this process; ``timeout``, ``n_parallel`` and ``build_func`` have no effect."""
 
     def __init__(
         self, timeout: float = 15, n_parallel: int | None = None, build_func: str = "default"
@@ -73,7 +72,7 @@ class LocalBuilder:
         self.timeout, self.n_parallel, self.build_func = timeout, n_parallel, build_func
 
     def build(self, measure_inputs: Sequence[MeasureInput], verbose: int = 1) -> list[BuildResult]:
-        """The code of each."""
+        """Return the built code of each input."""
         return [self._built(one) for one in measure_inputs]
 
     def _built(self, given: MeasureInput) -> BuildResult:
@@ -86,7 +85,7 @@ class LocalBuilder:
 
 
 def _candidate(given: MeasureInput) -> Candidate | Outcome:
-    """The code of a state, or why there is none."""
+    """Return the built code of a state, or the error."""
     core, state = given.task.core, given.state
     if state.config is not None:
         return Builder(core).built(state.config)
@@ -101,9 +100,10 @@ def _candidate(given: MeasureInput) -> Candidate | Outcome:
 
 
 class LocalRunner:
-    """Measures on this machine, checked against plain loops: ``repeat`` runs of ``number`` calls; with
-    ``min_repeat_ms`` runs for so long. A candidate that has not ended after ``timeout`` seconds is an
-    error; with ``enable_cpu_cache_flush`` all arrays come from memory."""
+    """Measures on this machine and checks results against the unscheduled loops: ``repeat`` runs of
+    ``number`` calls, or, with ``min_repeat_ms``, runs for ``repeat * min_repeat_ms`` milliseconds. A
+    candidate that runs longer than ``timeout`` seconds fails; with ``enable_cpu_cache_flush`` no array is in
+    cache when it starts. ``cooldown_interval`` and ``device`` have no effect."""
 
     def __init__(
         self,
@@ -119,7 +119,7 @@ class LocalRunner:
         self.enable_cpu_cache_flush = enable_cpu_cache_flush
 
     def runner(self) -> OurRunner:
-        """What ``tvmlite.autotune`` measures with."""
+        """Return the runner of ``tvmlite.autotune`` with these options."""
         runs: dict[str, Any] = {"number": self.number, "repeat": self.repeat}
         if self.min_repeat_ms > 0:
             runs = {"budget": max(0.001, self.repeat * self.min_repeat_ms / 1000)}
@@ -128,7 +128,7 @@ class LocalRunner:
     def run(
         self, measure_inputs: Sequence[MeasureInput], build_results: Sequence[BuildResult], verbose: int = 1
     ) -> list[MeasureResult]:
-        """The measurement of each."""
+        """Return the measurement of each input."""
         with self.runner() as runner:
             pairs = zip(measure_inputs, build_results, strict=True)
             return [self._measured(runner, one, built) for one, built in pairs]
@@ -148,8 +148,8 @@ class LocalRunner:
 
 
 class LocalRPCMeasureContext:
-    """A runner on this machine, as TVM starts one in a process of its own: ``runner`` is a ``LocalRunner``,
-    which does that always."""
+    """In TVM, a runner on this machine in a separate process. Its ``runner`` is a ``LocalRunner``, which
+    always uses a separate process."""
 
     def __init__(
         self,
@@ -169,18 +169,18 @@ class LocalRPCMeasureContext:
 
 
 class RPCRunner:
-    """TVM's runner on other machines; there is none here."""
+    """TVM's runner on other machines, which is not supported."""
 
     def __init__(self, key: str, host: str, port: int, *args: Any, **kwargs: Any) -> None:
         no_remote("RPCRunner", f"{key!r} at {host}:{port}")
 
 
 class MeasureCallback:
-    """What is done after each batch of measurements."""
+    """The base class of callbacks that run after each batch of measurements."""
 
 
 class RecordToFile(MeasureCallback):
-    """Add each record to the file ``filename``, as ``tvmlite.autotune`` writes records."""
+    """Appends each record to the file ``filename``, in the format of ``tvmlite.autotune``."""
 
     def __init__(self, filename: Any) -> None:
         path = arguments.path("RecordToFile: filename", filename, InputError)
@@ -188,7 +188,7 @@ class RecordToFile(MeasureCallback):
 
 
 class PythonBasedMeasureCallback(MeasureCallback):
-    """A base class: ``callback`` is called with the policy, inputs and results of each batch."""
+    """A base class: ``callback`` is called with the policy, the inputs and the results of each batch."""
 
     def callback(self, policy: Any, inputs: Sequence[MeasureInput], results: Sequence[MeasureResult]) -> None:
         """Called after each batch."""
@@ -196,7 +196,7 @@ class PythonBasedMeasureCallback(MeasureCallback):
 
 
 def recover_measure_input(inp: MeasureInput, rebuild_state: bool = False) -> MeasureInput:
-    """``inp`` itself: what was read from a file is whole."""
+    """Return ``inp`` itself: inputs read from a file are complete."""
     return inp
 
 

@@ -1,4 +1,4 @@
-"""Records in files, as inputs and results."""
+"""Read and write files of records as measurement inputs and results."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from tvmlite.tvm.autotvm import targets
 
 
 class RecordReader:
-    """Reads the file ``filename``: records of searches, and those of TVM's own auto-scheduler."""
+    """Reads the file ``filename``: records of tvmlite's searches and of TVM's own auto-scheduler."""
 
     def __init__(self, filename: Any) -> None:
         self.filename = filename
@@ -31,12 +31,12 @@ class RecordReader:
     def read_lines(
         self, max_lines: int | None = None, skip_lines: int = 0
     ) -> tuple[list[MeasureInput], list[MeasureResult]]:
-        """The inputs and results of at most ``max_lines`` records, without the first ``skip_lines``."""
+        """Return the inputs and results of up to ``max_lines`` records after the first ``skip_lines``."""
         pairs = list(self)[skip_lines:][:max_lines]
         return [inp for inp, _ in pairs], [res for _, res in pairs]
 
     def __iter__(self) -> Iterator[tuple[MeasureInput, MeasureResult]]:
-        """All records as inputs and results, those of each kind in order."""
+        """Yield the input and result of each record: those of tvmlite's searches first, then TVM's."""
         tasks: dict[str, SearchTask] = {}
         for one in load(self.filename):
             if one.task_key not in tasks:
@@ -46,14 +46,14 @@ class RecordReader:
 
 
 def load_records(filename: Any) -> Iterator[tuple[MeasureInput, MeasureResult]]:
-    """The records of a file, in order."""
+    """Iterate over the records of a file, in the order of ``RecordReader``."""
     return iter(RecordReader(filename))
 
 
 def load_best_record(
     filename: Any, workload_key: str | None = None, target: Any = None, include_compatible: bool = False
 ) -> tuple[MeasureInput | None, MeasureResult | None]:
-    """The fastest record of a file, of the task with that key if one is given; Nones if there is none."""
+    """Return the fastest record of a file, of the task ``workload_key`` if given, or ``(None, None)``."""
     best = [measured(_task_of(one), one) for one in fastest(filename, targets.machine(target)).values()]
     best += [_replayed(one) for one in step_log.read(filename) if not one.error_no]
     known = [pair for pair in best if workload_key in (None, pair[0].task.workload_key)]
@@ -61,20 +61,20 @@ def load_best_record(
 
 
 def save_records(filename: Any, inputs: Sequence[MeasureInput], results: Sequence[MeasureResult]) -> None:
-    """Add records to a file, of states by hand as TVM writes them. An UnsupportedError for a state that a
-    search gave and that was changed by hand."""
+    """Append records to a file; states made by calling primitives are written in TVM's format. A state that a
+    search generated and that was then changed is an UnsupportedError."""
     with open(filename, "a", encoding="utf-8") as file:
         for inp, res in zip(inputs, results, strict=True):
             file.write(dump_record_to_string(inp, res).rstrip("\n") + "\n")
 
 
 def dump_record_to_string(inp: MeasureInput, res: MeasureResult) -> str:
-    """A record as a line of a file. Errors as of ``save_records``."""
+    """Return a record as a line of a file. The errors are those of ``save_records``."""
     return _record(inp, res).to_json()
 
 
 def load_record_from_string(record: str) -> tuple[MeasureInput, MeasureResult]:
-    """The input and the result of a line of a file."""
+    """Return the input and the result in a line of a file."""
     if step_log.is_step_line(record):
         return _replayed(StepRecord.from_json(record))
     one = Record.from_json(record)
@@ -82,7 +82,7 @@ def load_record_from_string(record: str) -> tuple[MeasureInput, MeasureResult]:
 
 
 def _replayed(record: StepRecord) -> tuple[MeasureInput, MeasureResult]:
-    """The input and the result of a record of steps, whose workload must be registered."""
+    """Return the input and the result of a record of steps; its workload must be registered."""
     task = SearchTask(
         workload_key=record.workload_key, target=record.target, target_host=record.target_host or None
     )

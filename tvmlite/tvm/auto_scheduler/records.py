@@ -1,4 +1,4 @@
-"""Files of records that a search writes: the lines of ``tvmlite.autotune``."""
+"""Files of records written by a search, in the format of ``tvmlite.autotune``."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ from tvmlite.tvm.auto_scheduler import step_log
 
 
 def load(path: Any) -> tuple[rec.Record, ...]:
-    """The records of the file ``path`` but those of ``step_log``; an InputError if it has none of either."""
+    """Return the records of the file ``path`` except those of ``step_log``; an InputError if it has
+    neither."""
     place = Path(os.fsdecode(path))
     loaded = rec.load(place)
     if loaded.damages and not loaded.records and not any(True for _ in step_log.read(place)):
@@ -24,7 +25,7 @@ def load(path: Any) -> tuple[rec.Record, ...]:
 
 
 def fastest(paths: Any, target: Target) -> dict[str, rec.Record]:
-    """The record of least time of each task on ``target``, by key, in one file or several."""
+    """Return the fastest record of each task on ``target``, by task key, in one file or several."""
     found: dict[str, rec.Record] = {}
     for path in several(paths):
         for one in rec.current(load(path), target):
@@ -35,7 +36,7 @@ def fastest(paths: Any, target: Target) -> dict[str, rec.Record]:
 
 
 def several(paths: Any) -> list[Any]:
-    """The files that ``paths``, one or several, names."""
+    """Return ``paths``, one or several, as a list."""
     if isinstance(paths, (str, bytes, os.PathLike)):
         return [paths]
     if not isinstance(paths, Iterable):

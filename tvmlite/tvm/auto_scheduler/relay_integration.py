@@ -1,4 +1,4 @@
-"""The tasks of a whole model, tuned together, and their results applied."""
+"""Extract the tasks of a whole model, tune them together, and apply the results."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ def extract_tasks(
     opt_level: int = 3,
     other_targets: Any = None,
 ) -> tuple[list[SearchTask], list[int]]:
-    """The tasks of ``mod``, its kernels that have more than one schedule, and how often each is called; those
-    without a sum or the like are among them with ``include_simple_tasks``."""
+    """Return the tasks of ``mod``, its kernels that have more than one schedule, and how often each is
+    called. Kernels without a reduction are left out unless ``include_simple_tasks`` is true."""
     if dump_workload_to_dag_log is not None:
         raise UnsupportedError("extract_tasks: dump_workload_to_dag_log is not supported", Span.of_caller())
     pairs = [
@@ -45,10 +45,9 @@ def _has_reduction(task: SearchTask) -> bool:
 
 
 class TaskScheduler:
-    """Tunes ``tasks`` together: trials go to the one with the most to gain, or with the ``strategy``
-    ``"round-robin"`` to all alike; ``task_weights`` are how often each is called in a run. The other
-    options are of no account, but for an ``objective_func``, which is an
-    error."""
+    """Tunes ``tasks`` together. Trials go to the task with the largest possible gain, or, with the
+    ``strategy`` ``"round-robin"``, to all tasks equally; ``task_weights`` are how often each is called in a
+    run. An ``objective_func`` is an error; the other options have no effect."""
 
     def __init__(
         self,
@@ -65,7 +64,7 @@ class TaskScheduler:
         callbacks: Any = None,
     ) -> None:
         if objective_func is not None:
-            raise InputError("TaskScheduler: objective_func: what counts is the time of a run")
+            raise InputError("TaskScheduler: objective_func is not supported: the time of a run is minimized")
         if strategy not in ("gradient", "round-robin"):
             raise InputError(f"TaskScheduler: strategy is {strategy!r}, expected 'gradient' or 'round-robin'")
         self.tasks, self.load_log_file, self.strategy = list(tasks), load_log_file, strategy
@@ -82,7 +81,7 @@ class TaskScheduler:
         adaptive_training: bool = False,
         per_task_early_stopping: int | None = None,
     ) -> None:
-        """Tune, as ``tune_option`` says; ``num_measure_trials`` are those of all tasks together."""
+        """Tune with the options ``tune_option``; its ``num_measure_trials`` is the total for all tasks."""
         if isinstance(search_policy, SearchPolicy):
             policy: SearchPolicy | None = search_policy
         elif search_policy in ("default", "sketch.xgb"):
@@ -98,21 +97,22 @@ class TaskScheduler:
         else:
             shares = _shares(tune_option.num_measure_trials, len(self.tasks))
             results = [
-                tune_tasks([task], [1.0], tune_option, policy, share)[0]
+                tune_tasks([task], [1.0], tune_option, policy, share)[0] if share else None
                 for task, share in zip(self.tasks, shares, strict=True)
-                if share
             ]
-        self.best_costs = [float("inf") if one.best is None else one.best.cost for one in results]
+        for number, result in enumerate(results):
+            if result is not None and result.best is not None:
+                self.best_costs[number] = min(self.best_costs[number], result.best.cost)
 
 
 def _shares(trials: int, tasks: int) -> list[int]:
-    """``trials`` divided among ``tasks`` as evenly as can be."""
+    """Divide ``trials`` among ``tasks`` as evenly as possible."""
     return [trials // tasks + (place < trials % tasks) for place in range(tasks)]
 
 
 class ApplyHistoryBest:
-    """Within the block ``relay.build`` schedules kernels by the fastest records in ``records``, one file or
-    several."""
+    """Within its ``with`` block ``relay.build`` schedules kernels by the fastest records in ``records``, one
+    file or several."""
 
     def __init__(self, records: Any, n_lines: int | None = None, include_compatible: bool = False) -> None:
         self.records = records
@@ -122,7 +122,7 @@ class ApplyHistoryBest:
         for path in several(self.records):
             if not found and any(True for _ in step_log.read(path)):
                 raise UnsupportedError(
-                    f"{path} is a log of TVM's auto-scheduler: it is of TVM's own kernels of models",
+                    f"{path} is a log of TVM's auto-scheduler: its records are for TVM's kernels",
                     Span.of_caller(),
                     hint="tune again; SearchTask.apply_best takes what it has of a program's own workloads",
                 )
@@ -134,8 +134,8 @@ class ApplyHistoryBest:
 
 
 class ApplyHistoryBestOrSample(ApplyHistoryBest):
-    """As ``ApplyHistoryBest``: what was not measured has its default, and is not sampled; the other options
-    are of no account."""
+    """Like ``ApplyHistoryBest``: unlike in TVM, kernels that were not measured use their default schedules
+    and are not sampled. The other options have no effect."""
 
     def __init__(
         self,

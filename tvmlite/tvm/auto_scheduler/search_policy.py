@@ -1,4 +1,4 @@
-"""How a task is searched."""
+"""Search policies of the auto-scheduler."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from tvmlite.tvm.auto_scheduler.cost_model import RandomModel, XGBModel
 from tvmlite.tvm.auto_scheduler.loop_state import State
 
 _POPULATION = 50
-"""How many states a search begins with, as in TVM."""
+"""The number of states with which a search starts, as in TVM."""
 
 
 class SearchPolicy:
-    """How a task is searched: ``tuner`` is what ``tvmlite.autotune`` calls it."""
+    """The strategy by which a task is searched: ``tuner`` is its name in ``tvmlite.autotune``."""
 
     tuner = "xgboost"
 
@@ -32,19 +32,19 @@ class SearchPolicy:
 
     @property
     def resumed(self) -> list[str]:
-        """The files of records whose measurements the cost model learns from."""
+        """The files of records from which the cost model learns before the search."""
         return [one.filename for one in self.init_search_callbacks]
 
 
 class EmptyPolicy(SearchPolicy):
-    """No search: schedules in the order of their numbers."""
+    """No search: schedules are measured in the order of their numbers."""
 
     tuner = "grid"
 
 
 class SketchPolicy(SearchPolicy):
-    """Schedules generated from sketches, chosen by ``program_cost_model``; ``params``, ``seed`` apart, and
-    ``verbose`` are of no account."""
+    """Measures schedules generated from sketches and chosen by ``program_cost_model``. ``params`` and
+    ``verbose`` have no effect."""
 
     def __init__(
         self,
@@ -64,7 +64,7 @@ class SketchPolicy(SearchPolicy):
         self.tuner, self.seed, self.program_cost_model = model.tuner, seed or 0, model
 
     def sample_initial_population(self) -> list[State]:
-        """States of the task drawn at random, of which a search begins to choose."""
+        """Return random states of the task, as an initial population of a search."""
         core, space = self.search_task.core, self.search_task.core.config_space
         drawn = space.sample(_POPULATION, np.random.default_rng(self.seed))
         return [State(space.get(int(index)), core) for index in drawn]
@@ -76,19 +76,19 @@ class SketchPolicy(SearchPolicy):
 
     @property
     def resumed(self) -> list[str]:
-        """See ``SearchPolicy``; those of the cost model, too."""
+        """See ``SearchPolicy``; includes the files of the cost model."""
         return [*super().resumed, *getattr(self.program_cost_model, "files", ())]
 
 
 class PreloadMeasuredStates:
-    """Have the cost model learn from the records in ``filename``, if it is there."""
+    """Lets the cost model learn from the records in ``filename``, if the file exists."""
 
     def __init__(self, filename: str) -> None:
         self.filename = filename
 
 
 class PreloadCustomSketchRule:
-    """TVM's rules of one's own for sketches; here an UnsupportedError that says what to use."""
+    """TVM's user-defined rules for sketches; raises an UnsupportedError that names an alternative."""
 
     def __init__(self, meet_condition_func: Any, apply_func: Any, rule_name: str = "") -> None:
         raise UnsupportedError(

@@ -1,4 +1,4 @@
-"""Tasks whose schedules are generated: ``SearchTask(func=matmul, args=(512, 512, 512), target="llvm")``."""
+"""Tasks with generated schedules: ``SearchTask(func=matmul, args=(512, 512, 512), target="llvm")``."""
 
 from __future__ import annotations
 
@@ -44,16 +44,16 @@ from tvmlite.tvm.autotvm.measure.base import ERRORS
 from tvmlite.tvm.target import Target
 
 TASK_INPUT_BUFFER_TABLE: dict[str, Any] = {}
-"""The inputs that programs have given of tasks: none, they are random."""
+"""In TVM, the user-supplied inputs of tasks; always empty, as inputs are random."""
 
 
 class NoSchedule(InputError, RuntimeError):
-    """A log has no record of a task; TVM's is a RuntimeError."""
+    """A log has no record of a task. It is also a RuntimeError, as in TVM."""
 
 
 @dataclass
 class HardwareParams:
-    """TVM's description of a machine, which ``tvmlite`` knows from the target: of no account."""
+    """TVM's description of a machine. It has no effect: tvmlite derives this information from the target."""
 
     num_cores: int | None = None
     vector_unit_bytes: int | None = None
@@ -69,9 +69,9 @@ class HardwareParams:
 
 @dataclass
 class TuningOptions:
-    """``num_measure_trials`` schedules are measured, fewer when ``early_stopping`` in a row have not
-    bettered the best; ``measure_callbacks`` are called after each batch. ``runner`` is ``"local"``, or a
-    ``LocalRunner``."""
+    """At most ``num_measure_trials`` schedules are measured; the search ends early when ``early_stopping`` in
+    a row have not improved on the best. ``measure_callbacks`` are called after each batch. ``runner`` is
+    ``"local"`` or a ``LocalRunner``."""
 
     num_measure_trials: int = 0
     early_stopping: int | None = None
@@ -103,7 +103,7 @@ class SearchTask:
     """A workload for a target: a registered function with arguments, a ``workload_key``, or a
     ``compute_dag``.
 
-    ``core`` is the task as ``tvmlite.autotune`` takes it, ``desc`` what people call it.
+    ``core`` is the task for ``tvmlite.autotune``, ``desc`` a readable name.
     """
 
     def __init__(
@@ -158,30 +158,30 @@ class SearchTask:
         search_policy: SearchPolicy | None = None,
         adaptive_training: bool = False,
     ) -> None:
-        """Measure schedules as ``tuning_options`` say; an ExecutionError if none could be measured."""
+        """Search schedules with ``tuning_options``; an ExecutionError if none could be measured."""
         tune_tasks([self], [1.0], tuning_options, search_policy)
 
     def apply_best(
         self, log_file: Any, include_compatible: bool = False, layout_rewrite_option: Any = None
     ) -> tuple[Schedule, list[Tensor]]:
-        """The fastest schedule of this task in the file ``log_file``, and the function's arguments."""
+        """Return the fastest schedule of this task in the file ``log_file``, and the function's arguments."""
         return self.compute_dag.apply_steps_from_state(self._best(log_file))
 
     def print_best(self, log_file: Any, print_mode: str = "schedule") -> str:
-        """The primitives of the fastest schedule, as Python."""
+        """Return the primitives of the fastest schedule as Python code."""
         if print_mode != "schedule":
             raise InputError(f"print_best: print_mode is {print_mode!r}, expected 'schedule'")
         return str(self.apply_best(log_file)[0].trace)
 
     def targets_as_text(self) -> tuple[str, str]:
-        """The target and its host, as a log has them."""
+        """Return the target and its host in the format of a log."""
         host = self.target_host if self.target_host is not None else getattr(self.target, "own_host", None)
         return str(self.core.target if self.target is None else self.target), "" if host is None else str(
             host
         )
 
     def _best(self, log_file: Any) -> State:
-        """The fastest state in a log: one of a search, or of primitives in order."""
+        """Return the fastest state in a log, from a record of a search or of steps."""
         found = fastest(log_file, self.core.target).get(self.core.key)
         by_steps = [
             one
@@ -206,7 +206,7 @@ def tune_tasks(
     policy: SearchPolicy | None = None,
     trials: int | None = None,
 ) -> list[Any]:
-    """Tune several tasks; trials go to those with the most to gain."""
+    """Tune several tasks together; trials go to those with the largest possible gain."""
     trials = options.num_measure_trials if trials is None else trials
     if trials < 1:
         raise InputError(
@@ -232,7 +232,7 @@ def tune_tasks(
 
 
 def _callback(given: Any, tasks: Mapping[str, SearchTask], policy: SearchPolicy) -> Callback:
-    """A callback of TVM's as one of ``tvmlite.autotune``'s."""
+    """Convert one of TVM's callbacks to one of ``tvmlite.autotune``."""
     if isinstance(given, RecordToFile):
         return callback.log_to_file(given.filename)
 
@@ -244,7 +244,7 @@ def _callback(given: Any, tasks: Mapping[str, SearchTask], policy: SearchPolicy)
 
 
 def measured(task: SearchTask, record: rec.Record) -> tuple[MeasureInput, MeasureResult]:
-    """A record as TVM's callbacks get it."""
+    """Convert a record to the input and result that TVM's callbacks receive."""
     number = ERRORS.get(record.error, 8) if record.error else 0
     result = MeasureResult(record.costs, number, record.message, sum(record.costs), record.time)
     return MeasureInput(task, State(record.config, task.core)), result

@@ -1,7 +1,7 @@
-"""Lines of TVM's auto-scheduler: a workload, the primitives of a state of it, and what was measured.
+"""Log lines of TVM's auto-scheduler: a workload, the primitives of one of its states, and the measurement.
 
-They are read from logs that TVM wrote, and written of states whose primitives were called by hand, which
-have no settings of knobs.
+They are read from TVM's logs, and written for states whose primitives were called directly, which have no
+knob settings.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from typing import Any
 from tvmlite.core.errors import InputError
 
 _START, _VERSION = '{"i":', "v0.6"
-"""How lines begin, and the version of their form that is written."""
+"""The start of a line, and the version of the format that is written."""
 
 
 @dataclass(frozen=True)
 class StepRecord:
-    """``steps`` are rows as of ``steps.replay``, ``costs`` the seconds of a call, a number a run; ``target``
-    and ``target_host`` are text."""
+    """``steps`` are rows for ``steps.replay``, ``costs`` the seconds per call, one number per run; ``target``
+    and ``target_host`` are strings."""
 
     workload_key: str
     target: str
@@ -34,14 +34,14 @@ class StepRecord:
     timestamp: float
 
     def to_json(self) -> str:
-        """The record as a line of a log. What TVM says of the machine is left to its default: 0."""
+        """Return the record as a line of a log. TVM's hardware parameters are written as 0, their default."""
         task = [self.workload_key, self.target, [0] * 8, self.target_host, 1, []]
         result = [list(self.costs), self.error_no, self.all_cost, self.timestamp]
         return json.dumps({"i": [task, [[], self.steps]], "r": result, "v": _VERSION})
 
     @staticmethod
     def from_json(line: str) -> StepRecord:
-        """The record that ``line`` is; an InputError if it is none."""
+        """Parse the record in ``line``; an InputError if it is not one."""
         try:
             fields = json.loads(line)
             (key, target, *more), (_, steps) = fields["i"]
@@ -53,12 +53,12 @@ class StepRecord:
 
 
 def is_step_line(line: str) -> bool:
-    """Whether ``line`` is one of TVM's auto-scheduler."""
+    """Whether ``line`` is a record of TVM's auto-scheduler."""
     return line.replace(" ", "").startswith(_START)
 
 
 def read(path: Any) -> Iterator[StepRecord]:
-    """The records of that kind in the file ``path``, in order; lines of others are left to their reader."""
+    """Yield the records of this format in the file ``path``, in order; other lines are skipped."""
     with Path(os.fsdecode(path)).open(encoding="utf-8", errors="replace") as file:
         for line in file:
             if is_step_line(line):

@@ -1,5 +1,5 @@
-"""Primitives of a state as rows of TVM's logs: ``["SP", 2, 0, 512, [4, 8], 1]`` is a split of the loop 0 of
-stage 2, and a list of rows makes a state of a computation's plain loops."""
+"""A state's primitives as rows of TVM's logs: ``["SP", 2, 0, 512, [4, 8], 1]`` splits loop 0 of stage 2.
+Replaying a list of rows on a computation's unscheduled loops yields a state."""
 
 from __future__ import annotations
 
@@ -26,26 +26,26 @@ _CODES = {
     "rfactor": "RF",
     **dict.fromkeys(("unroll", "vectorize", "parallel", "bind"), "AN"),
 }
-"""What TVM's logs call the primitives."""
+"""The codes of primitives in TVM's logs."""
 
 
 @dataclass(frozen=True)
 class Step:
-    """One primitive of a state: its name, the number of its stage before it was called, and ``values``, what
-    follows these in a row of a log. Loops stand there as their places in the stage."""
+    """A primitive of a state: its name, the number of its stage before the call, and ``values``, the rest of
+    its row in a log. Loops are given by their positions in the stage."""
 
     primitive: str
     stage: int
     values: tuple[Any, ...] = ()
 
     def row(self) -> list[Any]:
-        """The step as TVM's logs have it."""
+        """Return the step as a row of TVM's logs."""
         return [_CODES[self.primitive], self.stage, *self.values]
 
 
 def replay(state: Any, rows: Iterable[Sequence[Any]]) -> Any:
-    """``state``, changed by the primitives in ``rows``; an InputError for a row of another form, and a
-    ScheduleError for a primitive that does not fit the computation."""
+    """Apply the primitives in ``rows`` to ``state`` and return it. A malformed row is an InputError, a
+    primitive that does not fit the computation a ScheduleError."""
     names = {number: name for name, number in state.ANNOTATION_TRANS_TABLE.items()}
 
     def loop(stage: int, place: int) -> Any:
@@ -93,7 +93,7 @@ def replay(state: Any, rows: Iterable[Sequence[Any]]) -> Any:
 
 
 def _annotate(state: Any, stage: int, loop: Any, kind: str) -> None:
-    """A loop as ``kind`` says: a primitive of that name, or threads of a device."""
+    """Annotate a loop with ``kind``: the primitive of that name, or else a binding to threads of a GPU."""
     if kind in ("unroll", "vectorize", "parallel"):
         getattr(state, kind)(stage, loop)
     elif kind != "none":

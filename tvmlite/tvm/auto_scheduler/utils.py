@@ -1,4 +1,4 @@
-"""Helpers of the auto-scheduler's programs."""
+"""Helpers for programs that use the auto-scheduler."""
 
 from __future__ import annotations
 
@@ -13,8 +13,9 @@ from tvmlite.tvm.autotvm.utils import get_func_name as get_func_name
 
 
 def calc_workload_dis_factor(target_workload: Sequence[Any], workload: Sequence[Any]) -> float:
-    """By what factor the work of ``target_workload``, a decoded key, is that of ``workload``: the product
-    of the ratios of their numbers. Infinity if they are of other functions, or a ratio is not whole."""
+    """Return how many times the work of ``workload`` fits into that of ``target_workload``: the product of
+    the ratios of the numbers in these decoded keys. Infinity for different functions, or if a ratio is not an
+    integer."""
     if isinstance(target_workload, (list, tuple)) and isinstance(workload, (list, tuple)):
         if len(target_workload) != len(workload):
             return float("inf")

@@ -1,4 +1,4 @@
-"""Workloads: functions that give the tensors of a computation, by name."""
+"""Registry of workloads: named functions that return the tensors of a computation."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from tvmlite.te.tensor.tensor import Tensor
 from tvmlite.tvm.absent import refusing
 
 PREFIX = "auto_scheduler/"
-"""Before the names of workloads, so that they are no templates of others."""
+"""A prefix of workload names that keeps them apart from the names of other templates."""
 
 WORKLOAD_FUNC_REGISTRY: dict[str, Callable[..., Any]] = {}
-"""The registered functions by name, and those of tensors by their whole key."""
+"""The registered functions by name; registered tensors are entered as functions under their whole key."""
 
 
 def register_workload(func_name: Any, f: Callable[..., Any] | None = None, override: bool = False) -> Any:
-    """Register a function that gives a list of tensors, as a decorator: ``@register_workload``, or with a
-    name of its own, ``@register_workload("name")``. A name that is taken is an InputError, unless
-    ``override``."""
+    """Register a function that returns a list of tensors, as a decorator: ``@register_workload``, or under
+    another name ``@register_workload("name")``. A name in use is an InputError unless ``override`` is
+    true."""
     if callable(func_name):
         return register_workload(func_name.__name__, func_name, override)
     if f is None:
@@ -33,7 +33,7 @@ def register_workload(func_name: Any, f: Callable[..., Any] | None = None, overr
 
 
 def _register(key: str, name: str, f: Callable[..., Any], override: bool) -> None:
-    """Let ``key`` stand for ``f``, and ``name`` for its template."""
+    """Register ``f`` under ``key``, and its template under ``name``."""
     if not override and WORKLOAD_FUNC_REGISTRY.get(key, f) is not f:
         raise InputError(
             f"register_workload: {key!r} is registered already", hint="override=True replaces it"
@@ -43,8 +43,8 @@ def _register(key: str, name: str, f: Callable[..., Any], override: bool) -> Non
 
 
 def register_workload_tensors(workload_key: str, tensors: Sequence[Tensor], override: bool = True) -> str:
-    """Register ``tensors`` under ``workload_key``, which is returned. A key that is taken is an InputError,
-    unless ``override``."""
+    """Register ``tensors`` under ``workload_key`` and return the key. A key in use is an InputError unless
+    ``override`` is true."""
     _register(
         workload_key, workload_func_name(workload_key), functools.partial(list, tuple(tensors)), override
     )
@@ -52,7 +52,7 @@ def register_workload_tensors(workload_key: str, tensors: Sequence[Tensor], over
 
 
 def make_workload_key(func: Any, args: Sequence[Any]) -> str:
-    """The key of a registered function, given as such or by name, with ``args``."""
+    """Return the key of a registered function, given as a function or by name, with ``args``."""
     name = func if isinstance(func, str) else getattr(func, "__name__", str(func))
     if callable(func) and WORKLOAD_FUNC_REGISTRY.get(name) is not func:
         name = next((key for key, one in WORKLOAD_FUNC_REGISTRY.items() if one is func), name)
@@ -61,7 +61,7 @@ def make_workload_key(func: Any, args: Sequence[Any]) -> str:
 
 
 def decode_workload_key(workload_key: str) -> tuple[Any, ...]:
-    """The name and the arguments of a key."""
+    """Return the name and the arguments in a key."""
     try:
         fields = json.loads(workload_key)
     except ValueError:
@@ -72,7 +72,7 @@ def decode_workload_key(workload_key: str) -> tuple[Any, ...]:
 
 
 def checked_key(workload_key: str) -> tuple[Any, ...]:
-    """As ``decode_workload_key``; an InputError if nothing is registered under the key, or its name."""
+    """Like ``decode_workload_key``; an InputError if neither the key nor its name is registered."""
     fields = decode_workload_key(workload_key)
     if workload_key not in WORKLOAD_FUNC_REGISTRY:
         _check_registered(fields[0])
@@ -88,7 +88,7 @@ def _check_registered(name: str) -> None:
 
 
 def workload_key_to_tensors(workload_key: str) -> list[Tensor]:
-    """The tensors of the workload."""
+    """Return the tensors of the workload."""
     if workload_key in WORKLOAD_FUNC_REGISTRY:
         return list(WORKLOAD_FUNC_REGISTRY[workload_key]())
     name, *args = checked_key(workload_key)
@@ -96,7 +96,7 @@ def workload_key_to_tensors(workload_key: str) -> list[Tensor]:
 
 
 def serialize_workload_registry_entry(workload_key: str) -> tuple[str, Callable[..., Any]]:
-    """The name and the function of a key, to be registered in another process."""
+    """Return the name and the function of a key, for registration in another process."""
     is_whole = workload_key in WORKLOAD_FUNC_REGISTRY
     name = workload_key if is_whole else workload_func_name(workload_key)
     _check_registered(name)
@@ -104,14 +104,14 @@ def serialize_workload_registry_entry(workload_key: str) -> tuple[str, Callable[
 
 
 def deserialize_workload_registry_entry(data: tuple[str, Callable[..., Any]]) -> None:
-    """Register what ``serialize_workload_registry_entry`` gave, unless its name is taken."""
+    """Register a result of ``serialize_workload_registry_entry``, unless its name is in use."""
     name, function = data
     if name not in WORKLOAD_FUNC_REGISTRY:
         _register(name, workload_func_name(name), function, override=False)
 
 
 def workload_func_name(workload_key: str) -> str:
-    """The name of the function of a key."""
+    """Return the name of a key's function."""
     return decode_workload_key(workload_key)[0]
 
 

@@ -1,4 +1,5 @@
-"""AutoTVM by its own names: templates with knobs, tuners that measure them, and logs of what was found.
+"""AutoTVM under TVM's names: templates with knobs, tuners that measure configurations, and logs of the
+results.
 
 It is a thin layer over ``tvmlite.autotune`` and ``tvmlite.te.space``.
 """

@@ -1,4 +1,4 @@
-"""Results by what was measured."""
+"""Databases of measurement results, keyed by what was measured."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from tvmlite.tvm.autotvm.measure.base import MeasureInput, MeasureResult
 
 
 class Database:
-    """Keeps results by inputs."""
+    """The interface of a database that maps measurement inputs to results."""
 
     def load(self, inp: MeasureInput, get_all: bool = False) -> Any:
-        """The latest result of ``inp``, or all; None if there is none."""
+        """Return the latest result of ``inp``, or None; with ``get_all`` a list of all its results."""
         raise NotImplementedError
 
     def save(self, inp: MeasureInput, res: MeasureResult, extend: bool = False) -> None:
-        """Keep ``res``, in place of earlier results or beside them."""
+        """Store ``res`` as a result of ``inp``; it replaces earlier results unless ``extend`` is true."""
         raise NotImplementedError
 
 
@@ -42,7 +42,8 @@ class DummyDatabase(Database):
         self.db[key] = [*(self.db.get(key, ()) if extend else ()), encode(inp, res)]
 
     def filter(self, func: Callable[[MeasureInput, Sequence[MeasureResult]], bool]) -> list[Any]:
-        """Pairs of inputs and their latest results, of those for which ``func(input, results)`` is true."""
+        """Return pairs of an input and its latest result for which ``func(input, all its results)`` is
+        true."""
         found = []
         for rows in self.db.values():
             pairs = [decode(row) for row in rows]
@@ -52,16 +53,16 @@ class DummyDatabase(Database):
         return found
 
     def flush(self) -> None:
-        """Forget all."""
+        """Remove all results."""
         self.db = {}
 
 
 class RedisDatabase(Database):
-    """TVM's database on a Redis server, which is not here."""
+    """TVM's database on a Redis server, which is not supported."""
 
     def __init__(self, db_index: int = 15) -> None:
         raise UnsupportedError(
-            "RedisDatabase: no server is asked",
+            "RedisDatabase: servers are not supported",
             Span.of_caller(),
             "DummyDatabase(), or callback.log_to_file(path)",
         )
@@ -70,8 +71,8 @@ class RedisDatabase(Database):
 def filter_inputs(
     db: Database, measure_inputs: Sequence[MeasureInput], retry: bool = False
 ) -> tuple[list[MeasureResult | None], list[MeasureInput]]:
-    """The results that ``db`` has for ``measure_inputs``, None where it has none, and the inputs that it
-    has none for; with ``retry`` failed ones count as none."""
+    """Look up ``measure_inputs`` in ``db``. Return a list of their results, with None for inputs that have
+    none, and a list of the inputs that have none. With ``retry`` a failed result counts as none."""
     found = [db.load(one) for one in measure_inputs]
     known = [None if one is None or (retry and one.error_no != 0) else one for one in found]
     return known, [inp for inp, one in zip(measure_inputs, known, strict=True) if one is None]

@@ -1,11 +1,12 @@
-"""What holds for all of AutoTVM in this process."""
+"""Settings that apply to all of AutoTVM in this process."""
 
 from __future__ import annotations
 
 
 class AutotvmGlobalScope:
-    """``silent`` leaves out warnings of configurations that were not measured, ``in_tuning`` says whether a
-    tuner is at work; ``cuda_target_arch`` is accepted for TVM's sake, and of no account on a CPU."""
+    """``silent`` suppresses warnings about workloads without a measured configuration; ``in_tuning`` is
+    whether a tuner is running. ``cuda_target_arch`` is accepted for compatibility with TVM and has no
+    effect."""
 
     current: AutotvmGlobalScope
 
@@ -16,10 +17,10 @@ class AutotvmGlobalScope:
         self.silent = False
 
     def deep_copy(self, global_scope: AutotvmGlobalScope) -> None:
-        """Take the values of ``global_scope``."""
+        """Copy the values of ``global_scope`` into this object."""
         self.cuda_target_arch = global_scope.cuda_target_arch
         self.in_tuning, self.silent = global_scope.in_tuning, global_scope.silent
 
 
 GLOBAL_SCOPE = AutotvmGlobalScope()
-"""The values in force."""
+"""The settings in force."""

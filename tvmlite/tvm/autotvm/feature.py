@@ -1,6 +1,6 @@
-"""AutoTVM's features of loop variables: what each loop is, and how it touches buffers.
+"""AutoTVM's features of loop variables: how each loop is executed, and how it accesses buffers.
 
-They are for programs that look at loops themselves: the cost model of tvmlite has features of its own
+They are for programs that inspect loops themselves: tvmlite's cost model uses other features
 (``tvmlite.autotune.model.loop_features``).
 """
 
@@ -29,7 +29,7 @@ from tvmlite.tvm.te.threads import BIND
 _BLOCKS = ("blockIdx.x", "blockIdx.y", "blockIdx.z")
 _THREADS = ("threadIdx.x", "threadIdx.y", "threadIdx.z")
 KINDS = (*_BLOCKS, *_THREADS, ir.UNROLL, ir.VECTORIZE, ir.PARALLEL, ir.SERIAL, "vthread")
-"""How a loop is carried out: the last numbers of ``_attr_`` say which it is."""
+"""The ways to execute a loop; the last numbers of ``_attr_`` encode them one-hot."""
 
 _ATTRIBUTES = ("length", "nest_level", "topdown", "bottomup", *(f"ann_{n}" for n in range(len(KINDS))))
 _OPERATIONS = {"add": (e.Add, e.Sub), "mul": (e.Mul,), "div": (e.Div,)}
@@ -37,12 +37,12 @@ _TOUCH = ("stride", "mod", "count", "reuse", "T_count", "T_reuse")
 _COLUMNS = {"_attr_": _ATTRIBUTES, "_arith_": tuple(_OPERATIONS)}
 
 _NO_MODULUS = -1
-"""Of a touch: that its index repeats is not looked at, as in TVM."""
+"""The ``mod`` of an access: whether its index repeats is not analyzed, as in TVM."""
 
 
 @dataclass(eq=False)
 class _Loop:
-    """A loop, the loops around it and itself, and the strides by which statements in it touch buffers."""
+    """A loop, the loops around it, and for each buffer access the stride and the enclosing loops."""
 
     node: ir.For
     around: tuple[_Loop, ...]
@@ -52,7 +52,7 @@ class _Loop:
 
     @property
     def length(self) -> int:
-        """The iterations."""
+        """The number of iterations."""
         if not isinstance(self.node.extent, e.Const):
             raise UnsupportedError(
                 f"get_itervar_feature: loop {self.node.var.name} has {self.node.extent} iterations, expected "
@@ -70,18 +70,19 @@ class _Loop:
 
     @property
     def parallel_level(self) -> int:
-        """How far out its iterations are shared: 1 by threads, 2 by blocks of threads, 0 not at all."""
+        """How the iterations are divided: 1 among threads, 2 among blocks of threads, 0 not at all."""
         return 2 if self.kind in _BLOCKS else int(self.kind in (*_THREADS, ir.PARALLEL))
 
 
 def get_itervar_feature(sch: Any, args: Sequence[Any], take_log: bool = False) -> list[list[list[Any]]]:
-    """A list of rows for each loop of ``sch``: ``["_itervar_", variable]``, ``["_attr_", length, nest_level,
-    topdown, bottomup, ...]``, ``["_arith_", add, mul, div]``, and ``[name, stride, mod, count, reuse,
-    T_count, T_reuse]`` for each touch of a buffer, the n-th of A being called ``A_n``.
+    """Return a list of rows for each loop of ``sch``: ``["_itervar_", variable]``, ``["_attr_", length,
+    nest_level, topdown, bottomup, ...]``, ``["_arith_", add, mul, div]``, and ``[name, stride, mod, count,
+    reuse, T_count, T_reuse]`` for each buffer access, where ``A_n`` is the n-th access of A.
 
-    ``count`` says how many elements the loop touches, ``reuse`` how often each, ``T_count`` and ``T_reuse``
-    the same in units of what one thread touches. The numbers are logarithms if ``take_log``. A loop of one
-    iteration has no row here, unlike in TVM, and what sets a reduction to its start does not count.
+    ``count`` is the number of elements that the loop accesses, ``reuse`` how often it accesses each;
+    ``T_count`` and ``T_reuse`` are these divided by the numbers for one thread. ``take_log`` gives
+    logarithms. Unlike in TVM, a loop of one iteration has no rows, and the initialization of a reduction is
+    ignored.
     """
     found: list[_Loop] = []
     body = lower(sch, args)["main"].body
@@ -91,17 +92,18 @@ def get_itervar_feature(sch: Any, args: Sequence[Any], take_log: bool = False) -
 
 
 def flatten_itervar_feature(fea: Sequence[Sequence[Sequence[Any]]]) -> np.ndarray:
-    """The numbers of what ``get_itervar_feature`` gave, one after the other."""
+    """Concatenate the numbers of a result of ``get_itervar_feature``."""
     return np.concatenate([pair[1:] for rows in fea for pair in rows[1:]])
 
 
 def get_itervar_feature_flatten(sch: Any, args: Sequence[Any], take_log: bool = True) -> list[float]:
-    """The features of loop variables as one list of numbers."""
+    """Return the features of the loop variables as one list of numbers."""
     return [float(one) for one in flatten_itervar_feature(get_itervar_feature(sch, args, take_log))]
 
 
 def get_flatten_name(fea: Sequence[Sequence[Sequence[Any]]]) -> list[str]:
-    """The names of the numbers that ``flatten_itervar_feature`` gives: ``f0.i._attr_.length``."""
+    """Return the names of the numbers that ``flatten_itervar_feature`` returns, such as
+    ``f0.i._attr_.length``."""
     names: list[str] = []
     for rows in fea:
         for key, *numbers in rows[1:]:
@@ -111,7 +113,7 @@ def get_flatten_name(fea: Sequence[Sequence[Sequence[Any]]]) -> list[str]:
 
 
 def _reductions(body: ir.Stmt) -> set[ir.Buffer]:
-    """The buffers in which something is added to what is there."""
+    """Return the buffers of reductions: those with a store whose value reads the same buffer."""
     stores = [node for node in postorder(body) if isinstance(node, ir.Store)]
     return {
         store.buffer for store in stores if any(one.buffer is store.buffer for one in _loads(store.value))
@@ -125,7 +127,7 @@ def _loads(value: e.Expr) -> list[ir.Load]:
 def _visit(
     stmt: Any, around: tuple[_Loop, ...], found: list[_Loop], touched: Counter[str], reduced: set[ir.Buffer]
 ) -> None:
-    """Enter the loops of ``stmt`` that touch something into ``found``, from the outermost in."""
+    """Append the loops of ``stmt`` that contain buffer accesses to ``found``, outermost first."""
     match stmt:
         case ir.For(body=body):
             loop = _Loop(stmt, around)
@@ -149,7 +151,7 @@ def _visit(
 
 
 def _flat(buffer: ir.Buffer, indices: Sequence[e.Expr]) -> e.Expr:
-    """The number of an element in its buffer, dense or of given strides."""
+    """The linear index of an element in ``buffer``, from its strides or else in row-major order."""
     index: e.Expr = e.const(0, e.INDEX)
     for n, (place, extent) in enumerate(zip(indices, buffer.shape, strict=True)):
         index = index + place * buffer.strides[n] if buffer.strides else index * extent + place
@@ -167,19 +169,19 @@ def _touch(name: str, index: e.Expr, around: tuple[_Loop, ...]) -> None:
 
 
 def _operations(value: e.Expr) -> Counter[str]:
-    """How many operations of each kind on floats ``value`` is."""
+    """Count the floating-point operations of ``value`` by kind."""
     nodes = [n for n in postorder(value) if isinstance(n, e.Binary) and dtypes.is_float(n.dtype)]
     return Counter(name for name, kinds in _OPERATIONS.items() for n in nodes if isinstance(n, kinds))
 
 
 def _extent(name: str, loops: Sequence[_Loop]) -> tuple[int, int]:
-    """How many elements ``loops`` touch, and how often each."""
+    """How many elements ``loops`` access, and how often each."""
     moving = math.prod(loop.length for loop in loops if loop.strides[name])
     return moving, math.prod(loop.length for loop in loops if not loop.strides[name])
 
 
 def _shared(name: str, loop: _Loop) -> tuple[int, int]:
-    """The elements and their reuse in units of what one of the loop's threads touches; 0 of other loops."""
+    """The elements and reuse, relative to one of the loop's threads; zeros if the loop is not parallel."""
     level, inside = loop.parallel_level, loop.insides[name]
     for n, (outer, inner) in enumerate(pairwise(inside), 1):
         if outer.parallel_level == level == inner.parallel_level + 1:
@@ -208,7 +210,7 @@ def _same(value: float) -> float:
 
 
 def _logarithm(value: float) -> float:
-    """Of the size of ``value``, with its sign."""
+    """``log2(abs(value) + 1)`` with the sign of ``value``."""
     return math.copysign(math.log2(abs(value) + 1), value)
 
 

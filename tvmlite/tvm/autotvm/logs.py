@@ -1,5 +1,5 @@
-"""AutoTVM's logs, version 0.2: lines of JSON, written and read; those of ``tvmlite.tune`` and ``tvmc tune``
-are read as well. What is read is untrusted: nothing is run."""
+"""Write and read AutoTVM's logs, version 0.2: lines of JSON. The logs of ``tvmlite.tune`` and ``tvmc tune``
+are read as well. Logs are untrusted input: nothing in them is executed."""
 
 from __future__ import annotations
 
@@ -24,27 +24,27 @@ AUTOTVM_LOG_VERSION = 0.2
 _OUTDATED_VERSION = 0.1
 
 LONGEST_LINE = 1 << 22
-"""Characters of a line at most."""
+"""The maximum number of characters in a line."""
 
 _DECISION = re.compile(r'\{"v": *\d+, *"decision":')
-"""How lines of tvmlite's begin that are about a graph, and not about a kernel."""
+"""Matches the start of tvmlite's log lines about a graph, which are not about a kernel."""
 
 _FAILED = 1e9
-"""The seconds that a log has of a failed measurement."""
+"""The seconds that a log states for a failed measurement."""
 
 
 class _OutdatedLine(ParseError):
-    """A line of AutoTVM's first version, which TVM does not read any more either."""
+    """A line of AutoTVM's log version 0.1, which TVM no longer reads either."""
 
 
 def measure_str_key(inp: MeasureInput, include_config: bool = True) -> str:
-    """A key of what was measured, with its configuration or without."""
+    """Return a key of the measured task, with its configuration if ``include_config``."""
     config = str(inp.config) if include_config else ""
     return "".join(map(str, (inp.target, inp.task.name, inp.task.args, inp.task.kwargs, config)))
 
 
 def encode(inp: MeasureInput, result: MeasureResult, protocol: str = "json") -> str:
-    """One line of a log, without its end."""
+    """Return one line of a log, without the line break."""
     _require_json(protocol)
     costs = tuple(map(float, result.costs)) if result.error_no == MeasureErrorNo.NO_ERROR else (_FAILED,)
     fields = {
@@ -58,8 +58,8 @@ def encode(inp: MeasureInput, result: MeasureResult, protocol: str = "json") -> 
 
 
 def decode(row: str, protocol: str = "json") -> tuple[MeasureInput, MeasureResult]:
-    """The input and the result that a line of a log holds, AutoTVM's or tvmlite's own; a ParseError says what
-    is wrong with it."""
+    """Return the input and the result in a line of a log of AutoTVM or tvmlite. A ParseError says what is
+    wrong with a damaged line."""
     _require_json(protocol)
     if len(row) > LONGEST_LINE:
         raise ParseError(
@@ -104,7 +104,7 @@ def decode(row: str, protocol: str = "json") -> tuple[MeasureInput, MeasureResul
 
 
 def _of_record(record: Record) -> tuple[MeasureInput, MeasureResult]:
-    """A record of tvmlite's own."""
+    """Convert a record of tvmlite."""
     name, args = record.task
     task = Task(name, space.decode_args(list(args)))
     task.target = record.target
@@ -119,9 +119,9 @@ def _of_record(record: Record) -> tuple[MeasureInput, MeasureResult]:
 
 
 def load_from_buffer(file: Any) -> Iterator[tuple[MeasureInput, MeasureResult]]:
-    """The records of an open file of text, in order; lines that begin with ``#``, and decisions about graphs,
-    are left out, and those of AutoTVM's version 0.1 with a warning. A damaged line is a ParseError that has
-    its number."""
+    """Yield the records of an open text file in order. Skips lines that begin with ``#`` and decisions about
+    graphs, and, with a warning, lines of AutoTVM's version 0.1. A damaged line is a ParseError with the
+    line's number."""
     for number, row in enumerate(iter(lambda: file.readline(LONGEST_LINE + 1), ""), 1):
         if row.strip() and not row.startswith("#") and not _DECISION.match(row):
             try:
@@ -134,7 +134,8 @@ def load_from_buffer(file: Any) -> Iterator[tuple[MeasureInput, MeasureResult]]:
 
 
 def load_from_file(filepath: Any) -> Iterator[tuple[MeasureInput, MeasureResult]]:
-    """The records of the file ``filepath``; an InputError if it cannot be read, else as of a buffer."""
+    """Yield the records of the file ``filepath`` like ``load_from_buffer``; an InputError if it is
+    unreadable."""
     path = Path(os.fsdecode(filepath))
     try:
         with open(path, encoding="utf-8") as file:
@@ -144,7 +145,7 @@ def load_from_file(filepath: Any) -> Iterator[tuple[MeasureInput, MeasureResult]
 
 
 def clean_json_to_python(x: Any) -> Any:
-    """``x`` with tuples for its lists, so that it can be a key."""
+    """Return ``x`` with its lists replaced by tuples, so that it is hashable."""
     return _tuples(x) if isinstance(x, list) else x
 
 

@@ -1,4 +1,4 @@
-"""Logs of measurements: lines, files, and the best of them."""
+"""Logs of measurements: encode and decode lines, read files, and pick the best records."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ def pick_best(in_file: Any, out_file: Any) -> None:
 
 
 def split_workload(in_file: Any, clean: bool = True) -> None:
-    """Write the records of each task in the log ``in_file`` to a file of its own, ``<in_file>.000.wkl`` and
-    so on; with ``clean`` each configuration once."""
+    """Write the records of each task in the log ``in_file`` to a separate file, ``<in_file>.000.wkl`` and so
+    on. With ``clean`` only the first record of each configuration is written."""
     tasks: dict[str, dict[Any, str]] = {}
     for number, (inp, res) in enumerate(load_from_file(in_file)):
         rows = tasks.setdefault(measure_str_key(inp, False), {})

@@ -1,4 +1,4 @@
-"""Targets in TVM's words, as the machine that code is made for."""
+"""Conversion of TVM's targets to tvmlite's."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ from tvmlite.tvm.target.target import parsed
 
 
 def machine(target: Any) -> Target:
-    """The machine that ``target`` (a string, or a target of TVM's) describes; this one for None."""
+    """Return the machine that ``target`` (a string or one of TVM's) describes; for None this machine."""
     return Target.parse("native") if target is None else parsed(target)[0]
 
 
 def kind(target: Any) -> str:
-    """What ``target`` is for: ``cpu``, or the name of a device that is none."""
+    """Return ``cpu`` for a CPU target, else the name of the target's kind."""
     name = str(getattr(target, "kind", target)).split(" ", 1)[0]
     return "cpu" if name in ("llvm", "c", "native", "cpu", "wasm") else name
 
 
 def current() -> Any:
-    """The target of the block around, as TVM gives it; None where there is none."""
+    """Return the target of the enclosing ``with`` block, as TVM does; None outside any."""
     ask = getattr(tvm_target.Target, "current", None)
     return None if ask is None else ask(allow_none=True)
 
 
 def within(target: Any) -> AbstractContextManager[Any]:
-    """``target`` is the current one within the block, if it is one of TVM's."""
+    """Return a context in which ``target`` is the current one, if it is one of TVM's targets."""
     return target if hasattr(target, "__enter__") else nullcontext()

@@ -1,4 +1,4 @@
-"""TVM's logs on the network, which are not fetched: a context that knows nothing."""
+"""TVM's pre-tuned logs from the network, which tvmlite does not download."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from tvmlite.tvm.autotvm.task.dispatcher import ApplyHistoryBest
 
 
 def context(target: Any, extra_files: Any = None) -> DispatchContext:
-    """The best of the logs ``extra_files``; that nothing is downloaded is a warning. Kernels have
-    defaults."""
+    """Return a context with the best records of the logs ``extra_files``. Warns that nothing is downloaded;
+    other kernels use their default schedules."""
     warn("tophub: no logs are downloaded: kernels take their own defaults")
     return ApplyHistoryBest(() if extra_files is None else extra_files)
 

@@ -1,4 +1,4 @@
-"""TVM's ``tvm.contrib``, as far as programs that build and run models use it."""
+"""``tvm.contrib``: the parts that programs use to build and run models."""
 
 from tvmlite.tvm.lazy import attributes
 

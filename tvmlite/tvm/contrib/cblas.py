@@ -1,4 +1,4 @@
-"""Products of matrices by the library that numpy has."""
+"""Matrix products computed by numpy's BLAS library."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def matmul(
     dtype: Any = None,
     tag: str = "",
 ) -> te.Tensor:
-    """The product of two matrices, each transposed if so wanted, as a stage of its own."""
+    """Return the product of two matrices, optionally transposed, as a separate stage."""
     for name, one in (("lhs", lhs), ("rhs", rhs)):
         arguments.instance(f"matmul: {name}", one, te.Tensor, "a tensor")
         if one.ndim != 2:
@@ -45,8 +45,8 @@ def batch_matmul(
     iterative: bool = False,
     **kwargs: Any,
 ) -> te.Tensor:
-    """The products of the matrices of two batches, as ``topi.nn.batch_matmul``; ``iterative`` is of no
-    account."""
+    """Return the products of two batches of matrices, like ``topi.nn.batch_matmul``; ``iterative`` has no
+    effect."""
     if kwargs:
         raise arguments.refused("batch_matmul: options", sorted(kwargs), "none of these")
     return topi.nn.batch_matmul(lhs, rhs, transpose_a=transa, transpose_b=transb)

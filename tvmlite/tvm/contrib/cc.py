@@ -1,4 +1,4 @@
-"""Shared libraries from objects."""
+"""Link object files into shared libraries."""
 
 from __future__ import annotations
 
@@ -15,10 +15,11 @@ from tvmlite.tvm.absent import refusing
 
 
 def create_shared(output: str, objects: str | Sequence[str], options: Sequence[str] | None = None) -> None:
-    """Link the files ``objects`` into the library ``output``. A LibraryError if there is no linker, or it
-    fails; ``options`` are TVM's, none is known.
+    """Link the files ``objects`` into the library ``output``. A LibraryError if there is no linker or it
+    fails, or if ``options`` are given.
 
-    If some of ``objects`` are compiled functions', ``runtime.load_module`` finds them in the library."""
+    If some of ``objects`` contain compiled functions, ``runtime.load_module`` finds them in the library.
+    """
     if options is not None and not (isinstance(options, (list, tuple)) and not options):
         raise arguments.refused("create_shared: options", options, "none: none are known", LibraryError)
     files = [objects] if isinstance(objects, (str, Path)) else objects
@@ -29,7 +30,7 @@ def create_shared(output: str, objects: str | Sequence[str], options: Sequence[s
 
 
 def _metadata(objects: Sequence[Path]) -> str:
-    """What the compiled functions among ``objects`` say of themselves; empty if there are none."""
+    """Return the metadata of the compiled functions among ``objects``; empty if there are none."""
     there = [one for one in objects if sys.platform == "linux" and one.is_file()]
     found = [text for one in there if (text := elf.content_of(one, METADATA)) is not None]
     fields = [json.loads(text.rstrip(b"\0")) for text in found]

@@ -1,4 +1,4 @@
-"""``tvm.contrib.clang``: LLVM IR of C code, if the machine has clang."""
+"""``tvm.contrib.clang``: compile C code to LLVM IR, if clang is installed."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tvmlite.core.errors import LibraryError
 
 
 def find_clang(required: bool = True) -> list[str]:
-    """The clang there is; none is an error if it is ``required``."""
+    """Return the path of clang in a list, which is empty if there is none, an error if it is ``required``."""
     found = shutil.which("clang")
     if found is None and required:
         raise LibraryError("find_clang: there is no clang on the PATH")
@@ -26,8 +26,8 @@ def create_llvm(
     options: Sequence[str] | None = None,
     cc: str | None = None,
 ) -> str:
-    """The LLVM IR that clang makes of ``inputs``, C code or files of it, also written to ``output``. A
-    LibraryError if there is no clang, or it fails."""
+    """Compile ``inputs``, C code or paths of source files, to LLVM IR with clang, and return it; it is also
+    written to ``output`` if given. A LibraryError if there is no clang or it fails."""
     command = cc or find_clang()[0]
     given = (
         [inputs] if isinstance(inputs, str) else list(arguments.listed("create_llvm: inputs", inputs, "code"))

@@ -1,4 +1,4 @@
-"""``tvm.contrib.dlpack``: compiled functions that take tensors of other libraries, which they do anyway."""
+"""``tvm.contrib.dlpack``: let compiled functions take tensors of other libraries."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from tvmlite.tvm import nd
 def convert_func(
     tvm_func: Callable[..., Any], tensor_type: type, to_dlpack_func: Callable[[Any], Any]
 ) -> Callable[..., Any]:
-    """``tvm_func`` that takes tensors of ``tensor_type``, too: ``to_dlpack_func`` gives an object of DLPack,
-    whose memory is used."""
+    """Return ``tvm_func`` as a function that also takes tensors of ``tensor_type``. ``to_dlpack_func``
+    converts one to a DLPack object, whose memory is used without a copy."""
 
     def of_library(one: Any) -> Any:
         return nd.from_dlpack(to_dlpack_func(one)) if isinstance(one, tensor_type) else one
@@ -24,7 +24,7 @@ def convert_func(
 
 
 def to_pytorch_func(tvm_func: Callable[..., Any]) -> Callable[..., Any]:
-    """``tvm_func`` that takes tensors of PyTorch, whose memory is used."""
+    """Return ``tvm_func`` as a function that also takes PyTorch tensors, without a copy."""
     import torch
 
     return convert_func(tvm_func, torch.Tensor, torch.Tensor.detach)

@@ -1,4 +1,4 @@
-"""Files from the network, kept in a folder of the user's: scripts fetch their models and pictures so."""
+"""Download files, such as the models and pictures of scripts, and keep them in a folder of the user's."""
 
 from __future__ import annotations
 
@@ -14,20 +14,21 @@ from tvmlite.core.errors import ExecutionError, InputError
 from tvmlite.core.span import Span, warn
 
 TEST_DATA_ROOT_PATH = Path(os.environ.get("TEST_DATA_ROOT_PATH") or Path.home() / ".tvm_test_data")
-"""Where ``download_testdata`` keeps files, TVM's own folder."""
+"""The folder in which ``download_testdata`` keeps files; the same as TVM's."""
 
 SCHEMES = ("http", "https", "file")
 SECONDS = 60
-"""How long a server may be silent."""
+"""The timeout for a server's response."""
 
 
 def download(
     url: str, path: str | Path, overwrite: bool = False, size_compare: bool = False, retries: int = 3
 ) -> None:
-    """Write what is at ``url`` into the file ``path``, unless it is there: then only to ``overwrite`` it, or,
-    to ``size_compare``, if it has another size than its server says. A file is written whole or not at all.
+    """Download ``url`` to the file ``path``, unless it exists. An existing file is replaced with
+    ``overwrite``, or, with ``size_compare``, if its size differs from the one that the server reports. A file
+    is written completely or not at all.
 
-    Raises InputError for an address that is none of http, https and file, ExecutionError if ``retries``
+    Raises InputError if the scheme of ``url`` is not http, https or file, ExecutionError if ``retries``
     attempts failed.
     """
     if urlsplit(url).scheme not in SCHEMES:
@@ -40,7 +41,7 @@ def download(
             if overwrite or not file.is_file() or (size_compare and not _has_size(file, url)):
                 _fetch(url, file)
             return
-        except OSError as error:  # of the network or of the disk; urllib's errors are OSErrors
+        except OSError as error:  # network or disk; urllib's errors are OSErrors
             if attempt >= retries:
                 raise ExecutionError(
                     f"download: {url} was not fetched: {error}",
@@ -51,14 +52,14 @@ def download(
 
 
 def _has_size(file: Path, url: str) -> bool:
-    """Whether ``file`` is as long as its server says, if it says."""
+    """Whether ``file`` has the size that the server reports; true if it reports none."""
     request = urllib.request.Request(url, method="HEAD")
     with urllib.request.urlopen(request, timeout=SECONDS) as answer:
         return file.stat().st_size == int(answer.headers.get("Content-Length", file.stat().st_size))
 
 
 def _fetch(url: str, file: Path) -> None:
-    """Write ``file`` from ``url``; nothing has its name until it is whole."""
+    """Download ``url`` to ``file``, which appears only when it is complete."""
     file.parent.mkdir(parents=True, exist_ok=True)
     with (
         tempfile.TemporaryDirectory(dir=file.parent) as folder,
@@ -76,10 +77,10 @@ def _fetch(url: str, file: Path) -> None:
 def download_testdata(
     url: str, relpath: str, module: str | Sequence[str] | None = None, overwrite: bool = False
 ) -> str:
-    """The path of the file ``relpath`` in the folder ``module`` of ``TEST_DATA_ROOT_PATH``, downloaded from
-    ``url`` if it is not there.
+    """Return the path of the file ``relpath`` in the folder ``module`` of ``TEST_DATA_ROOT_PATH``; download
+    it from ``url`` if it does not exist.
 
-    Raises InputError for a path that leads out of that folder, and what ``download`` raises.
+    Raises InputError for a path outside that folder, and the errors of ``download``.
     """
     folders = [module] if isinstance(module, str) else list(module or ())
     root = TEST_DATA_ROOT_PATH.resolve()

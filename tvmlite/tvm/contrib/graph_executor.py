@@ -15,16 +15,17 @@ from tvmlite.tvm.runtime.container import Map
 
 
 def create(graph_json_str: Any, libmod: Any, device: Any = None, ctx: Any = None) -> GraphModule:
-    """The graph ``graph_json_str`` with the functions of ``libmod``. ``ctx`` is the older name of ``device``.
+    """Return an executor of the graph ``graph_json_str`` with the functions of ``libmod``. ``ctx`` is the
+    older name of ``device``.
 
-    ``libmod`` is a compiled model, which knows its own graph, or what has the functions that the graph calls
-    by name.
+    ``libmod`` is a compiled model, whose own graph is used, or a module with the functions that the graph
+    calls by name.
     """
     return GraphModule(executor(graph_json_str, libmod, device if ctx is None else ctx))
 
 
 def executor(graph_json_str: Any, libmod: Any, device: Any) -> Any:
-    """What ``create`` wraps."""
+    """Return the module that ``create`` wraps."""
     for one in device if isinstance(device, (list, tuple)) else [device]:
         require_cpu("graph_executor: device", one)
     lib = library_of(libmod)
@@ -36,8 +37,8 @@ def executor(graph_json_str: Any, libmod: Any, device: Any) -> Any:
 
 
 class GraphModule:
-    """Inputs are set, the model is run, outputs are read. ``module`` is what ``lib["default"](device)``
-    gives: it has the functions ``set_input``, ``run`` and the like by name."""
+    """Set inputs, run the model, get outputs. ``module`` is the result of ``lib["default"](device)``, which
+    has the functions ``set_input``, ``run`` and others by name."""
 
     def __init__(self, module: Any) -> None:
         for name in ("set_input", "run", "get_output"):
@@ -62,46 +63,46 @@ class GraphModule:
             self.module["set_input"](name, one)
 
     def set_input_zero_copy(self, key: Any = None, value: Any = None, **params: Any) -> None:
-        """As ``set_input``; arrays are read when the model runs."""
+        """Like ``set_input``, but without a copy: arrays are read when the model runs."""
         given = params if key is None else {**params, key: value}
         for name, one in given.items():
             self.module["set_input_zero_copy"](name, one)
 
     def set_output_zero_copy(self, key: Any, value: Any) -> None:
-        """Have each run write the output ``key`` into the array ``value``, too."""
+        """Make each run also write the output ``key`` into the array ``value``."""
         self.module["set_output_zero_copy"](key, value)
 
     def run(self, **input_dict: Any) -> None:
-        """Compute the outputs, of inputs set before or given here."""
+        """Compute the outputs from inputs set before or given here."""
         self.set_input(**input_dict)
         self.module["run"]()
 
     def get_num_outputs(self) -> int:
-        """The number of outputs."""
+        """Return the number of outputs."""
         return self.module["get_num_outputs"]()
 
     def get_num_inputs(self) -> int:
-        """The number of inputs."""
+        """Return the number of inputs."""
         return self.module["get_num_inputs"]()
 
     def get_input(self, index: Any, out: Any = None) -> Any:
-        """The input ``index``, a name or a number; written into ``out``, if that is given."""
+        """Return the input ``index``, a name or a number; it is also written into ``out`` if given."""
         return self.module["get_input"](index, out)
 
     def get_input_index(self, name: str) -> int:
-        """The number of the input ``name``; -1 if there is none."""
+        """Return the number of the input ``name``; -1 if there is none."""
         return self.module["get_input_index"](name)
 
     def get_input_info(self) -> tuple[Map, Map]:
-        """The shapes, each a ``ShapeTuple``, and dtypes of the inputs by name."""
+        """Return the shapes, each a ``ShapeTuple``, and the dtypes of the inputs by name."""
         return self.module["get_input_info"]()
 
     def get_output(self, index: int, out: Any = None) -> Any:
-        """The output ``index`` of the last run; written into ``out``, if that is given."""
+        """Return the output ``index`` of the last run; it is also written into ``out`` if given."""
         return self.module["get_output"](index, out)
 
     def debug_get_output(self, node: Any, out: Any) -> Any:
-        """An UnsupportedError: values inside of the model are the debug executor's to give."""
+        """Raise an UnsupportedError: only the debug executor returns intermediate values."""
         raise UnsupportedError(
             "debug_get_output: this executor keeps no values inside of the model",
             Span.of_caller(),
@@ -109,11 +110,12 @@ class GraphModule:
         )
 
     def load_params(self, params_bytes: Any) -> None:
-        """Set the parameters that ``relay.save_param_dict`` wrote."""
+        """Set parameters from bytes written by ``relay.save_param_dict``."""
         self.module["load_params"](bytes(params_bytes))
 
     def share_params(self, other: GraphModule, params_bytes: Any) -> None:
-        """Take the parameters that ``relay.save_param_dict`` wrote from ``other``, without a copy."""
+        """Take the parameters named in ``params_bytes`` (``relay.save_param_dict``) from ``other``, without a
+        copy."""
         self.module["share_params"](other.module, bytes(params_bytes))
 
     def benchmark(
@@ -129,10 +131,10 @@ class GraphModule:
         repeats_to_cooldown: int = 1,
         **kwargs: Any,
     ) -> BenchmarkResult:
-        """Seconds of a run: ``repeat`` times the mean of ``number`` runs, or of as many as last
-        ``min_repeat_ms``. With ``end_to_end`` setting the inputs ``kwargs`` and reading the outputs count.
-        After every ``repeats_to_cooldown`` times there is a pause of ``cooldown_interval_ms``.
-        """
+        """Return ``repeat`` measurements of a run in seconds, each the mean of ``number`` runs, or of as many
+        as fill ``min_repeat_ms``. With ``end_to_end`` setting the inputs ``kwargs`` and reading the outputs
+        is included. After every ``repeats_to_cooldown`` measurements there is a pause of
+        ``cooldown_interval_ms``."""
         require_cpu("benchmark: device", device)
         if func_name != "run":
             raise InputError(f"benchmark: func_name is {func_name!r}, expected 'run'")

@@ -1,4 +1,4 @@
-"""``tvm.contrib.pickle_memoize``: results of functions, kept for the life of a program."""
+"""``tvm.contrib.pickle_memoize``: cache results of functions in this process."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from tvmlite.tvm.absent import refusing
 
 
 def memoize(key: str, save_at_exit: bool = False) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Keeps the results of a function by its arguments; those of arguments that have no hash are computed
-    each time. ``key``, the name of TVM's file of results, and ``save_at_exit`` are of no account: nothing is
+    """Decorator that caches the results of a function by its arguments; calls with unhashable arguments are
+    not cached. ``key``, the name of TVM's cache file, and ``save_at_exit`` have no effect: nothing is
     written."""
 
     def keep(function: Callable[..., Any]) -> Callable[..., Any]:

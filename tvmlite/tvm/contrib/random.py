@@ -1,5 +1,5 @@
-"""Tensors of random numbers, drawn anew in each run by numpy's generator: ``seed`` sets it, and it starts
-from seed 0. Python functions of these names, such as ``"tvm.contrib.random.uniform"``, fill arrays."""
+"""Tensors of random numbers, drawn in each run by numpy's generator, which starts from seed 0 (``seed``).
+Packed functions of these names, such as ``"tvm.contrib.random.uniform"``, fill arrays."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ _generators = {"own": np.random.default_rng(0)}
 
 
 def seed(number: int) -> None:
-    """Start the numbers over, from ``number``."""
+    """Reset the generator to the seed ``number``."""
     _generators["own"] = np.random.default_rng(arguments.whole("random.seed: number", number, least=0))
 
 
 def randint(low: int, high: int, size: Sequence[int], dtype: str = "int32") -> te.Tensor:
-    """Whole numbers from ``low`` to ``high - 1``, all as likely, of shape ``size``."""
+    """Return a tensor of shape ``size`` of integers uniform in ``[low, high)``."""
     if dtype not in ("int32", "uint32", "int64"):
         raise arguments.refused("random.randint: dtype", dtype, "int32, uint32 or int64")
     if not arguments.whole("random.randint: low", low) < arguments.whole("random.randint: high", high):
@@ -32,13 +32,13 @@ def randint(low: int, high: int, size: Sequence[int], dtype: str = "int32") -> t
 
 
 def uniform(low: float, high: float, size: Sequence[int]) -> te.Tensor:
-    """Numbers of float32 from ``low`` to ``high``, all as likely, of shape ``size``."""
+    """Return a float32 tensor of shape ``size`` of numbers uniform in ``[low, high)``."""
     return _drawn("uniform", (float(low), float(high)), size, "float32")
 
 
 def normal(loc: float, scale: float, size: Sequence[int]) -> te.Tensor:
-    """Numbers of float32 of a normal distribution about ``loc`` with the standard deviation ``scale``, of
-    shape ``size``."""
+    """Return a float32 tensor of shape ``size`` of normally distributed numbers with the mean ``loc`` and the
+    standard deviation ``scale``."""
     return _drawn("normal", (float(loc), float(scale)), size, "float32")
 
 
@@ -50,7 +50,7 @@ def _drawn(name: str, numbers: tuple[Any, Any], size: Sequence[int], dtype: str)
 
 
 def _fill(array: np.ndarray) -> None:
-    """Numbers that a kernel can be timed with: of floats from 1 to 10, of ints small ones."""
+    """Fill ``array`` with numbers from 1 to 10 for timing a kernel."""
     drawn = _generators["own"].uniform(1, 10, array.shape)
     array[...] = drawn.astype(array.dtype)
 

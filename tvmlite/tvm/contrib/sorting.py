@@ -1,5 +1,5 @@
-"""Functions that order numbers, which programs of TVM's call by name: ``call_packed("tvm.contrib.sort.sort",
-data, out, axis, is_ascend)``. They need no import."""
+"""Packed functions that sort, which TVM's programs call by name: ``call_packed("tvm.contrib.sort.sort", data,
+out, axis, is_ascend)``. They need no import."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tvmlite.tvm.absent import refusing
 
 
 def _order(data: np.ndarray, axis: int, is_ascend: bool) -> np.ndarray:
-    """Where the numbers come from when they are put in order; equal ones keep theirs."""
+    """Return the indices that sort ``data`` along ``axis``; equal elements keep their order."""
     if is_ascend:
         return np.argsort(data, axis=axis, kind="stable")
     turned = np.argsort(np.flip(data, axis), axis=axis, kind="stable")
@@ -20,18 +20,18 @@ def _order(data: np.ndarray, axis: int, is_ascend: bool) -> np.ndarray:
 
 
 def sort(data: np.ndarray, out: np.ndarray, axis: int, is_ascend: bool) -> None:
-    """``out`` becomes ``data``, of its shape, in order along ``axis``."""
+    """Write ``data``, sorted along ``axis``, to ``out``."""
     out[...] = np.take_along_axis(data, _order(data, axis, is_ascend), axis)
 
 
 def argsort(data: np.ndarray, out: np.ndarray, axis: int, is_ascend: bool) -> None:
-    """``out`` becomes the places along ``axis`` that the numbers of ``data`` in order come from."""
+    """Write the indices that sort ``data`` along ``axis`` to ``out``."""
     out[...] = _order(data, axis, is_ascend)
 
 
 def argsort_nms(data: np.ndarray, sort_num: np.ndarray, out: np.ndarray, axis: int, is_ascend: bool) -> None:
-    """As ``argsort``, of the first ``sort_num`` numbers of each line; those after them stay where they are.
-    ``sort_num`` has the shape of ``data`` without ``axis``."""
+    """Like ``argsort``, for the first ``sort_num`` elements of each line only; the elements after them keep
+    their positions. ``sort_num`` has the shape of ``data`` without ``axis``."""
     lines, ordered = np.moveaxis(data, axis, -1), np.moveaxis(out, axis, -1)
     ordered[...] = np.arange(data.shape[axis])
     for place in np.ndindex(lines.shape[:-1]):

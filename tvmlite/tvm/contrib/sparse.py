@@ -1,4 +1,4 @@
-"""``tvm.contrib.sparse``: matrices in compressed rows (CSR), as arrays and as placeholders."""
+"""``tvm.contrib.sparse``: sparse matrices in compressed row format (CSR), as arrays and as placeholders."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ _INDEX = "int32"
 
 
 class CSRNDArray:
-    """A matrix of which the elements that are not 0 are kept: ``data``, the column of each in ``indices``,
-    and where each row begins and ends in ``indptr``. It is made of a dense numpy array, or of these three."""
+    """A sparse matrix: its nonzero elements ``data``, the column of each in ``indices``, and the start and
+    end of each row in ``indptr``. It is created from a dense numpy array or from these three parts."""
 
     stype = "csr"
 
@@ -38,7 +38,7 @@ class CSRNDArray:
         self.dtype = str(self.data.dtype)
 
     def numpy(self) -> np.ndarray:
-        """The matrix as a dense array."""
+        """Return the matrix as a dense array."""
         full = np.zeros(self.shape, self.dtype)
         rows = np.repeat(np.arange(self.shape[0]), np.diff(self.indptr.numpy()))
         full[rows, self.indices.numpy()] = self.data.numpy()
@@ -48,7 +48,7 @@ class CSRNDArray:
 
 
 class CSRPlaceholderOp:
-    """A matrix that is given when it runs: ``data``, ``indices`` and ``indptr`` are its placeholders."""
+    """A sparse matrix that is an input: ``data``, ``indices`` and ``indptr`` are its placeholders."""
 
     stype = "csr"
 
@@ -60,7 +60,7 @@ class CSRPlaceholderOp:
 
 
 def array(source_array: Any, device: Any = None, shape: Any = None, stype: str = "csr") -> CSRNDArray:
-    """``source_array`` in compressed rows."""
+    """Convert ``source_array`` to CSR format."""
     _check(stype)
     return CSRNDArray(source_array, device, shape)
 
@@ -72,7 +72,7 @@ def placeholder(
     name: str = "placeholder",
     stype: str | None = None,
 ) -> CSRPlaceholderOp:
-    """A matrix of ``shape`` with ``nonzeros`` elements, by default of float32, that is given when it runs."""
+    """Return a sparse matrix of ``shape`` with ``nonzeros`` elements, by default of float32, as an input."""
     _check(stype or "csr")
     return CSRPlaceholderOp(shape, 0 if nonzeros is None else nonzeros, dtype or "float32", name)
 

@@ -1,4 +1,4 @@
-"""A folder for a while."""
+"""Temporary folders."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from tvmlite.tvm.absent import refusing
 
 
 class TempDirectory:
-    """A folder that is gone when this object is, unless ``keep_for_debug``; at ``custom_path``, if that is
-    given. ``path``, or ``temp_dir``, says where it is."""
+    """A folder that is deleted together with this object, unless ``keep_for_debug``; created at
+    ``custom_path`` if given. ``path`` and ``temp_dir`` are its path."""
 
     kept: ClassVar[bool] = False
 
     @classmethod
     @contextlib.contextmanager
     def set_keep_for_debug(cls, set_to: bool = True) -> Iterator[None]:
-        """Keep the folders that are made in this context, or not."""
+        """Keep the folders that are created in this context if ``set_to`` is true, else delete them."""
         before, cls.kept = cls.kept, set_to
         try:
             yield
@@ -39,15 +39,15 @@ class TempDirectory:
             self._gone = weakref.finalize(self, shutil.rmtree, self.path, True)
 
     def relpath(self, name: str) -> str:
-        """The path of ``name`` in it."""
+        """Return the path of ``name`` in the folder."""
         return os.path.join(self.path, name)
 
     def listdir(self) -> list[str]:
-        """The names in it."""
+        """Return the names in the folder."""
         return sorted(os.listdir(self.path))
 
     def remove(self) -> None:
-        """Take it away now."""
+        """Delete the folder now."""
         shutil.rmtree(self.path, ignore_errors=True)
 
     def __truediv__(self, other: str) -> str:
@@ -55,7 +55,7 @@ class TempDirectory:
 
 
 def tempdir(custom_path: str | None = None, keep_for_debug: bool | None = None) -> TempDirectory:
-    """A new one."""
+    """Create a ``TempDirectory``."""
     return TempDirectory(custom_path, keep_for_debug)
 
 

@@ -1,4 +1,4 @@
-"""Passes of a program's own that ``tvm.lower`` runs."""
+"""User-defined passes that ``tvm.lower`` runs."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from tvmlite.tvm.ir.transform import Pass, PassContext
 OPTION = "tir.add_lower_pass"
 
 PHASES = range(4)
-"""TVM's phases of lowering. Here one step lowers a schedule, and passes of all phases follow it."""
+"""TVM's phases of lowering. Here lowering is one step, which the passes of all phases follow."""
 
 
 def with_added_passes(module: LoweredModule) -> LoweredModule:
-    """What the passes of ``PassContext(config={"tir.add_lower_pass": [(phase, pass), ...]})`` make of
-    ``module``, those of lower phases first. A ConfigError for what is no such row."""
+    """Apply the passes of ``PassContext(config={"tir.add_lower_pass": [(phase, pass), ...]})`` to ``module``,
+    in the order of their phases. A malformed row is a ConfigError."""
     rows = PassContext.current().config.get(OPTION, ())
     listed = arguments.listed(OPTION, rows, "rows of a phase and a pass", ConfigError)
     made: Any = module

@@ -1,7 +1,7 @@
-"""Arguments whose extents are known when the code runs, and are then 1 where others are more.
+"""Broadcast arguments with extents that are known only at run time and may then be 1.
 
-TVM binds such an argument to a buffer that is read at 0 along an axis of extent 1 ("auto_broadcast"). Here a
-read along an axis of such an extent that cannot be shown to stay within it says so itself.
+TVM binds such an argument to a buffer that is read at index 0 along an axis of extent 1 ("auto_broadcast").
+Here the index along such an axis becomes a select on the extent, unless it is proved to be in range.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from tvmlite.te.tensor import tensor as t
 
 
 def with_broadcasts(schedule: Schedule) -> Schedule:
-    """``schedule``, in which reads of arguments are at 0 along axes that may turn out to have extent 1: a
-    copy, if there are any."""
+    """Return ``schedule`` with reads of arguments at index 0 along axes whose extent is 1 at run time; a copy
+    if anything changes."""
     made = schedule
     for origin in schedule.stages:
         op = origin.op
@@ -58,6 +58,6 @@ def _broadcasting(root: e.Expr, op: t.ComputeOp) -> Any:
 
 
 def _may_broadcast(read: t.TensorRead) -> bool:
-    """Whether ``read`` is of an argument with an extent that is known when the code runs."""
+    """Whether ``read`` reads an argument with an extent that is known only at run time."""
     given = isinstance(read.tensor.op, t.PlaceholderOp)
     return given and any(isinstance(extent, e.Var) for extent in read.tensor.shape)

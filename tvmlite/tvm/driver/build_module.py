@@ -41,9 +41,9 @@ def lower(
     binds: Mapping[Tensor, ir.Buffer] | None = None,
     simple_mode: bool = False,
 ) -> LoweredModule:
-    """The loops of ``inp``, a schedule with its ``args`` (or loops already), as a module of the function
-    ``name``. Outputs that are not among ``args`` follow them. ``binds`` may declare the buffers of arguments,
-    dense as they are given in any case. Passes that the ``PassContext`` adds are run at the end."""
+    """Lower ``inp``, a schedule with its ``args`` (or a function already lowered), to a module with the
+    function ``name``. Outputs that are not among ``args`` are appended to them. ``binds`` may declare the
+    buffers of arguments, which must be dense. Passes that the ``PassContext`` adds run last."""
     if isinstance(inp, LoweredModule):
         return inp
     inp = lowered(inp)
@@ -71,13 +71,14 @@ def schedule_to_module(
 
 
 class NoFunction(TensorExpressionError, TypeError):
-    """An operation of which ``create_prim_func`` makes no loops: TVM says that its type is wrong."""
+    """An operation that ``create_prim_func`` does not support. It is also a TypeError, as in TVM."""
 
 
 def create_prim_func(ops: Sequence[Any], index_dtype_override: str | None = None) -> ir.Function:
-    """The loops of the tensors ``ops``, its parameters, those in between computed whole before what reads
-    them; ``tvm.build`` takes it. There are no blocks in it, and nothing schedules it further: a schedule is
-    ``te.create_schedule``'s. Indices are int64 in any case. A scan is an error, as in TVM."""
+    """Return the loops of a function with the parameters ``ops``, for ``tvm.build``; each intermediate tensor
+    is computed completely before its consumers. Unlike in TVM the function has no blocks and cannot be
+    scheduled further: use ``te.create_schedule`` for that. Indices are always int64. A scan is an error, as
+    in TVM."""
     tensors = [
         one for one in arguments.listed("create_prim_func: ops", ops, "tensors") if isinstance(one, Tensor)
     ]
@@ -101,11 +102,11 @@ def build(
     name: str = "default_function",
     binds: Mapping[Tensor, ir.Buffer] | None = None,
 ) -> Module:
-    """A module of compiled functions: of a schedule with its ``args``, of what ``lower`` gave, of a list of
-    such, or of a dict of them by target, which must be CPUs.
+    """Compile a schedule with its ``args``, a result of ``lower``, a list of these, or a dict of them by
+    target into a module of functions. The targets must be CPUs.
 
-    ``target`` is by default that of ``with tvm.target.Target(...)``, else ``"llvm"``; ``target_host`` must be
-    a CPU too. A TargetError if a loop is bound to a thread axis.
+    ``target`` defaults to that of ``with tvm.target.Target(...)``, else ``"llvm"``; ``target_host`` must be a
+    CPU too. A loop that is bound to a thread axis is a TargetError.
     """
     if runtime is not None:
         raise UnsupportedError("build: runtime= is not supported: there is one runtime", Span.of_caller())
@@ -156,7 +157,7 @@ def _functions(given: Any, args: Any, name: str, binds: Any) -> list[ir.Function
 
 
 def _check_binds(binds: Any) -> None:
-    """Buffers that say no more than that an argument is dense."""
+    """Raise an error unless ``binds`` only declares dense buffers."""
     for tensor, buffer in arguments.mapping("lower: binds", binds, InputError).items():
         arguments.instance("lower: binds", tensor, Tensor, "a tensor", InputError)
         arguments.instance("lower: binds", buffer, ir.Buffer, "a buffer", InputError)

@@ -1,4 +1,4 @@
-"""The arguments of a lowered schedule as TVM takes them: any of its tensors, outputs or not."""
+"""Adapt a schedule to the arguments that TVM allows: any of its tensors, outputs or not."""
 
 from __future__ import annotations
 
@@ -18,10 +18,11 @@ from tvmlite.te.tensor.tensor import Operation, Tensor
 
 
 def with_arguments(schedule: Schedule, args: Sequence[Any]) -> tuple[Schedule, list[Any]]:
-    """``schedule`` and its arguments: outputs that are not among ``args`` are computed for what reads them
-    alone, or follow ``args`` if nothing does. A tensor among them that is computed in the loops of another
-    one, which reads it element by element, is written there. Others that are inlined, or computed in loops of
-    another, are computed whole apart, which leaves the loops as they were scheduled."""
+    """Return ``schedule`` adapted to ``args``, and all its arguments. An output that is not among ``args``
+    becomes an intermediate result if a stage reads it, else an argument after ``args``. An argument computed
+    in the loops of an output that reads it element by element is stored there. Any other argument that is
+    inlined or computed in another stage's loops is computed again in a separate stage, so the scheduled loops
+    do not change."""
     args = _without_states(schedule, args)
     known = schedule.stage_map
     given = {known[one.op].op if one.op in known else one.op for one in args if isinstance(one, Tensor)}
@@ -55,8 +56,8 @@ def with_arguments(schedule: Schedule, args: Sequence[Any]) -> tuple[Schedule, l
 
 
 def _written_in_place(made: Schedule, op: Operation, normal: Schedule) -> bool:
-    """Whether ``op`` is computed in loops of an output of ``made`` that reads it element by element: it is an
-    output then as well, written there."""
+    """Make ``op`` an output that is stored in the loops of an output of ``made``, if ``op`` is computed there
+    and read element by element. Return whether this was possible."""
     stage, found = made[op], normal.stage_map.get(made[op].op)
     host = stage.attach_stage
     if found is None or found.attach_type != AT or host is None or not host.is_output:
@@ -71,7 +72,7 @@ def _written_in_place(made: Schedule, op: Operation, normal: Schedule) -> bool:
 
 
 def _without_states(schedule: Schedule, args: Sequence[Any]) -> list[Any]:
-    """``args``, of which states of a scan, parts of it, become arguments that nothing reads."""
+    """Return ``args`` with the states of scans replaced by placeholders that nothing reads."""
     states = {x for stage in schedule.stages for x in getattr(stage.op, "state", ())}
     return [
         placeholder(x.shape, x.dtype, x.name) if isinstance(x, Tensor) and x in states else x for x in args
@@ -79,7 +80,7 @@ def _without_states(schedule: Schedule, args: Sequence[Any]) -> list[Any]:
 
 
 def _copy(op: Operation, copies: dict[Tensor, Tensor], schedule: Schedule) -> None:
-    """Enter stages of ``op``, and of the computes that it reads, that stand apart from its own."""
+    """Add separate stages for ``op`` and the computes that it reads."""
     for tensor in op.inputs:
         if tensor not in copies and isinstance(tensor.op, t.ComputeOp):
             _copy(tensor.op, copies, schedule)
@@ -91,7 +92,7 @@ def _copy(op: Operation, copies: dict[Tensor, Tensor], schedule: Schedule) -> No
 
 
 def _with_own_axes(op: t.ComputeOp) -> Operation:
-    """Another operation that computes the same: its axes are its own."""
+    """Return a copy of ``op`` with new axes."""
     fresh = {
         axis: t.IterVar(axis.dom, e.Var(axis.var.name, axis.var.dtype), axis.kind)
         for axis in (*op.axis, *op.reduce_axis)

@@ -1,4 +1,4 @@
-"""Functions in LLVM IR that a loop brings along: ``s[C].pragma(axis, "import_llvm", text)``."""
+"""Functions in LLVM IR that a loop's pragma imports: ``s[C].pragma(axis, "import_llvm", text)``."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ IMPORT = "import_llvm"
 
 
 def imported_objects(function: ir.Function, target: Target) -> list[bytes]:
-    """The object code of what the loops of ``function`` bring along, as text or as a path that ends in
-    ``.ll``. Of functions that several define, that of the innermost loop is taken. An InputError if LLVM
-    cannot read one."""
+    """Return the object code of the LLVM IR that loops of ``function`` import, given as text or as a path
+    that ends in ``.ll``. If several define the same function, that of the innermost loop is used. An
+    InputError if LLVM cannot parse one."""
     loops = [node for node in postorder(function.body) if isinstance(node, ir.For)]
     texts = [_text(value) for loop in reversed(loops) for key, value in loop.annotations if key == IMPORT]
     if texts and target.kind != "llvm":
@@ -36,7 +36,7 @@ def _text(given: object) -> str:
 
 
 def _without_duplicates(texts: list[str]) -> list[str]:
-    """``texts``, in which functions that a later one defines too are seen by their own text alone."""
+    """Return ``texts``, with functions that a later text also defines made internal to their own text."""
     import llvmlite.binding as llvm
 
     defined: set[str] = set()

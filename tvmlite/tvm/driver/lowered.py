@@ -1,4 +1,4 @@
-"""What ``tvm.lower`` gives: functions in loop IR, by name."""
+"""The result of ``tvm.lower``: functions in loop IR, by name."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tvmlite.tvm.marks import with_marked_constants
 
 
 class LoweredModule(Mapping[str, ir.Function]):
-    """Functions in loop IR, by name; printed as loops. ``module["main"].body`` is a function's loops."""
+    """Functions in loop IR, by name, printed as loops. ``module["main"].body`` is a function's loops."""
 
     def __init__(self, functions: Mapping[str, ir.Function]) -> None:
         self.functions = dict(functions)
@@ -35,21 +35,21 @@ class LoweredModule(Mapping[str, ir.Function]):
 
     @property
     def body(self) -> ir.Stmt:
-        """The loops of the only function."""
+        """The loops of the module's only function."""
         if len(self.functions) != 1:
             raise InputError(f"the module has {len(self.functions)} functions: module[name].body")
         return next(iter(self.functions.values())).body
 
     def get_global_vars(self) -> list[str]:
-        """The names of the functions."""
+        """Return the names of the functions."""
         return list(self.functions)
 
     def astext(self, show_meta_data: bool = True, annotate: Any = None) -> str:
-        """The functions as text; the arguments are TVM's and change nothing."""
+        """Return the functions as text; the parameters are TVM's and have no effect."""
         return str(self)
 
     def script(self, *_: Any, **__: Any) -> str:
-        """The functions as loops; TVMScript is not written."""
+        """Return the functions as printed loops, not as TVMScript."""
         return str(self)
 
     def show(self, *_: Any, **__: Any) -> None:

@@ -1,4 +1,4 @@
-"""Rules of a program's own for intrinsics that there are already, such as ``"tir.exp"``."""
+"""User-defined lowering rules for existing intrinsics, such as ``"tir.exp"``."""
 
 from __future__ import annotations
 
@@ -14,8 +14,9 @@ from tvmlite.tvm.written import plain
 
 
 def with_rules(function: ir.Function) -> ir.Function:
-    """``function`` with calls of intrinsics replaced by what ``register_intrin_lowering`` says of them, which
-    is not looked at again. Intrinsics of a program's own became what they are when they were called."""
+    """Replace calls of intrinsics in ``function`` by the results of the rules of
+    ``register_intrin_lowering``, to which rules are not applied again. User-defined intrinsics were already
+    replaced when they were called."""
 
     def rule(node: Any) -> Any:
         if not isinstance(node, e.Call) or node.name not in TABLE:

@@ -1,1 +1,1 @@
-"""What runs a compiled model: inputs are set by name, the model is run, outputs are read."""
+"""Executors run a compiled model: set inputs by name, run the model, get outputs."""

@@ -1,4 +1,4 @@
-"""An executor's functions by name, whatever runs the model."""
+"""The base class of executors, whose methods are also available as functions by name."""
 
 from __future__ import annotations
 
@@ -27,11 +27,10 @@ class Tensor:
 
 
 class Executor:
-    """Inputs are set, the model is run, outputs are read: ``executor["run"]()`` is ``executor.run()``.
+    """Set inputs, run the model, get outputs. ``executor["run"]()`` is the same as ``executor.run()``.
 
-    Those who derive from it say what the ``inputs`` are and ``compute`` the outputs. ``constants`` are
-    parameters that the model has in it already: to set one to what it is does nothing, to anything else is an
-    error.
+    Subclasses set ``inputs`` and ``outputs`` and implement ``compute``. ``constants`` are parameters that are
+    already in the compiled model: setting one to its own value has no effect, to any other value is an error.
     """
 
     inputs: Sequence[Tensor] = ()
@@ -44,11 +43,11 @@ class Executor:
         self._given: dict[int, Any] = {}
 
     def compute(self, arrays: Sequence[np.ndarray]) -> Sequence[Any]:
-        """The outputs for the inputs in order."""
+        """Return the outputs for the inputs, given in order."""
         raise NotImplementedError
 
     def __getitem__(self, name: str) -> Callable[..., Any]:
-        """The function ``name``."""
+        """Return the function ``name``."""
         found = None if name.startswith("_") else getattr(self, name, None)
         if not callable(found):
             raise AttributeError(f"the module has no function {name!r}")
@@ -57,8 +56,8 @@ class Executor:
     get_function = __getitem__
 
     def set_input(self, key: Any = None, value: Any = None, **params: Any) -> None:
-        """Set the input ``key``, a name or a number, and others by name, to copies of arrays; numpy's are
-        converted to the input's dtype."""
+        """Set the input ``key``, a name or a number, and others by name, to copies of arrays; numpy arrays
+        are converted to the input's dtype."""
         given = dict(params)
         if key is not None:
             given[key if isinstance(key, str) else self._tensor(key).name] = value
@@ -73,17 +72,17 @@ class Executor:
                 self._set[name] = self._checked(tensor, found)
 
     def set_input_zero_copy(self, key: Any, value: Any) -> None:
-        """Set an input; the array is read when the model runs, so that it may be written to before."""
+        """Set an input without a copy: the array is read when the model runs, and may change until then."""
         tensor = self._tensor(key)
         self._set[tensor.name] = self._checked(tensor, value, copy=False)
 
     def set_output_zero_copy(self, index: int, value: Any) -> None:
-        """Have each run write the output ``index`` into the array ``value``, too."""
+        """Make each run also write the output ``index`` into the array ``value``."""
         self._given[self._output(index)] = value
 
     def get_input(self, index: Any, out: Any = None) -> Any:
-        """What the input ``index``, a name or a number, was set to; zeros if it was not. Written into
-        ``out``, if that is given."""
+        """Return the value of the input ``index``, a name or a number; zeros if it was not set. It is also
+        written into ``out`` if given."""
         tensor = self._tensor(index)
         if tensor.name not in self._set:
             if None in tensor.shape:
@@ -92,25 +91,25 @@ class Executor:
         return _written(self._set[tensor.name], out)
 
     def get_input_index(self, name: str) -> int:
-        """The number of the input ``name``; -1 if there is none."""
+        """Return the number of the input ``name``; -1 if there is none."""
         names = self._names()
         return names.index(name) if name in names else -1
 
     def get_input_info(self) -> tuple[Map, Map]:
-        """The shapes, each a ``ShapeTuple``, and the dtypes of the inputs by name."""
+        """Return the shapes, each a ``ShapeTuple``, and the dtypes of the inputs by name."""
         shapes = Map({one.name: ShapeTuple(one.shape) for one in self.inputs})  # type: ignore[arg-type]
         return shapes, Map({one.name: String(one.dtype) for one in self.inputs})
 
     def get_num_inputs(self) -> int:
-        """The number of inputs."""
+        """Return the number of inputs."""
         return len(self.inputs)
 
     def get_num_outputs(self) -> int:
-        """The number of outputs."""
+        """Return the number of outputs."""
         return self.outputs
 
     def run(self, **inputs: Any) -> None:
-        """Compute the outputs, of inputs set before or given here."""
+        """Compute the outputs from inputs set before or given here."""
         self.set_input(**inputs)
         missing = [name for name in self._names() if name not in self._set]
         if missing:
@@ -121,7 +120,7 @@ class Executor:
             _written(self._results[index], value)
 
     def get_output(self, index: int, out: Any = None) -> Any:
-        """The output ``index`` of the last run; written into ``out``, if that is given."""
+        """Return the output ``index`` of the last run; it is also written into ``out`` if given."""
         place = self._output(index)
         if self._results is None:
             raise InputError("get_output: there was no run yet")
@@ -140,16 +139,16 @@ class Executor:
         f_preproc: str = "",
         ctx: Any = None,
     ) -> Callable[..., BenchmarkResult]:
-        """A function that gives the times of ``func_name``, mostly ``"run"``, in seconds of one call:
-        ``repeat`` runs of ``number`` calls, or of as many as last ``min_repeat_ms``. After every
-        ``repeats_to_cooldown`` runs there is a pause of ``cooldown_interval_ms``; the other options are of
-        no account."""
+        """Return a function that returns the seconds per call of ``func_name``, usually ``"run"``, measured
+        in ``repeat`` runs of ``number`` calls, or of as many as fill ``min_repeat_ms``. After every
+        ``repeats_to_cooldown`` runs there is a pause of ``cooldown_interval_ms``; the other options have no
+        effect."""
         call = self[func_name]
         pauses = cooldown_interval_ms, repeats_to_cooldown
         return lambda *args: timed(of_call(lambda: call(*args)), number, repeat, min_repeat_ms, *pauses)
 
     def load_params(self, params_bytes: Any) -> None:
-        """Set the parameters that ``save_param_dict`` wrote; those that the model has not are a warning."""
+        """Set parameters from bytes of ``save_param_dict``; those that the model lacks are a warning."""
         given = load_param_dict(params_bytes)
         unknown = [name for name in given if name not in self._names() and name not in self._constants]
         if unknown:
@@ -157,7 +156,7 @@ class Executor:
         self.set_input(**{name: one for name, one in given.items() if name not in unknown})
 
     def share_params(self, other: Any, params_bytes: Any) -> None:
-        """Take those parameters that ``save_param_dict`` wrote from another executor, without a copy."""
+        """Take the inputs named in the bytes of ``save_param_dict`` from another executor, without a copy."""
         for name in load_param_dict(params_bytes):
             if name in self._names():
                 source = getattr(other, "module", other)
@@ -188,7 +187,7 @@ class Executor:
         return int(index)
 
     def _checked(self, tensor: Tensor, value: Any, copy: bool = True) -> np.ndarray:
-        """``value`` as what ``tensor`` is, copied if asked; an InputError for another shape or dtype."""
+        """Return ``value`` as an array; an InputError unless it has the shape and dtype of ``tensor``."""
         found = np.asarray(value)
         fits = len(found.shape) == len(tensor.shape) and all(
             wanted in (None, given) for wanted, given in zip(tensor.shape, found.shape, strict=True)

@@ -1,4 +1,4 @@
-"""The times of runs, as TVM's executors and functions give them."""
+"""Time measurements, as TVM's executors and functions return them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tvmlite.runtime.timing import measure
 
 
 class BenchmarkResult:
-    """Seconds of one call: ``results`` has a number for each run, from which the others are computed."""
+    """The seconds of one call: ``results`` has one number per run, and there are statistics of them."""
 
     def __init__(self, results: Sequence[float]) -> None:
         self.results = tuple(results)
@@ -34,7 +34,7 @@ class BenchmarkResult:
 
 
 Runs = Callable[[int, int], Sequence[float]]
-"""The seconds of a call in each of so many runs: ``runs(number, repeat)``, of ``number`` calls each."""
+"""``runs(number, repeat)`` returns the seconds per call in each of ``repeat`` runs of ``number`` calls."""
 
 
 def timed(
@@ -45,8 +45,8 @@ def timed(
     cooldown_interval_ms: float = 0,
     repeats_to_cooldown: int = 1,
 ) -> BenchmarkResult:
-    """``repeat`` runs of ``number`` calls each, or of as many as last ``min_repeat_ms``. After every
-    ``repeats_to_cooldown`` runs there is a pause of ``cooldown_interval_ms``, for the processor to cool."""
+    """Measure ``repeat`` runs of ``number`` calls each, or of as many as fill ``min_repeat_ms``. After every
+    ``repeats_to_cooldown`` runs there is a pause of ``cooldown_interval_ms``, to let the processor cool."""
     number = arguments.whole("number", number, InputError, least=1)
     repeat = arguments.whole("repeat", repeat, InputError, least=1)
     if min_repeat_ms:
@@ -65,5 +65,5 @@ def timed(
 
 
 def of_call(call: Callable[[], Any]) -> Runs:
-    """Runs of ``call``."""
+    """Return ``Runs`` of the function ``call``."""
     return lambda number, repeat: measure(call, number, repeat).runs

@@ -1,4 +1,4 @@
-"""The executor of a graph in TVM's JSON whose nodes call functions by name, as ``tvm.build`` makes them."""
+"""The executor of a graph in TVM's JSON format, whose nodes call functions of ``tvm.build`` by name."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from tvmlite.runtime.ndarray import empty
 from tvmlite.tvm.executors.base import Executor, Tensor
 
 MOST_BYTES = 1 << 32
-"""Of all values of a graph together."""
+"""The maximum size of all values of a graph together."""
 
 NOP = "__nop"
-"""The function of a node that only has another shape than its input."""
+"""The function name of a node that only reshapes its input."""
 
 
 class GraphExecutor(Executor):
     """Calls the functions that the nodes of ``graph_json`` name, in order: ``functions[name](*inputs,
-    *outputs)``. Values have memory of their own, whatever the graph says of sharing it."""
+    *outputs)``. Each value has separate memory, even if the graph states that values share it."""
 
     def __init__(self, graph_json: str, functions: Any) -> None:
         super().__init__()
@@ -54,12 +54,12 @@ class GraphExecutor(Executor):
         return [self.values[self._rows[node] + place] for node, place, *_ in self.graph["heads"]]
 
     def take(self, arrays: Sequence[np.ndarray]) -> None:
-        """Make ``arrays`` the values of the inputs."""
+        """Set the values of the inputs to ``arrays``."""
         for node, value in zip(self.graph["arg_nodes"], arrays, strict=True):
             self.values[self._rows[node]] = value
 
     def run_node(self, number: int) -> float:
-        """Call the function of one node; gives the seconds, 0 for an input."""
+        """Call the function of a node and return the seconds that it took, 0 for an input."""
         node = self.nodes[number]
         if node["op"] == "null":
             return 0.0
@@ -82,7 +82,7 @@ class GraphExecutor(Executor):
         return self.seconds[number]
 
     def node_outputs(self, number: int) -> list[Any]:
-        """The values of one node after a run."""
+        """Return the values of a node after a run."""
         return self.values[self._rows[number] : self._rows[number + 1]]
 
 
@@ -96,7 +96,7 @@ def _function(functions: Any, name: str) -> Any:
 
 
 def parsed(graph_json: str) -> dict[str, Any]:
-    """The graph that ``graph_json`` is; an InputError says what is wrong with it. It is untrusted."""
+    """Parse and check ``graph_json``, which is untrusted; an InputError says what is wrong with it."""
     try:
         graph = json.loads(graph_json)
     except (TypeError, ValueError, RecursionError) as error:
@@ -112,7 +112,7 @@ def parsed(graph_json: str) -> dict[str, Any]:
             pass
         case _:
             raise InputError(
-                "the graph has not nodes, arg_nodes, heads, node_row_ptr and attrs as TVM's have"
+                "the graph lacks nodes, arg_nodes, heads, node_row_ptr or attrs, or they are malformed"
             )
     ascending = all(_whole(row) for row in rows) and rows[0] == 0 and rows[-1] == len(shapes)
     if not ascending or any(after < before for before, after in itertools.pairwise(rows)):
@@ -138,7 +138,7 @@ def _check_node(number: int, node: Any, nodes: Sequence[Any], rows: Sequence[int
 
 
 def _is_entry(given: Any, nodes: int, rows: Sequence[int]) -> bool:
-    """Whether ``given`` names a result of one of the first ``nodes``."""
+    """Whether ``given`` is an output of one of the first ``nodes`` nodes."""
     match given:
         case [int() as node, int() as place, *_] if 0 <= node < nodes:
             return 0 <= place < rows[node + 1] - rows[node]

@@ -1,4 +1,4 @@
-"""What TVM's modules of a compiled model have beside what runs it."""
+"""The attributes that TVM's module of a compiled model has besides those for running it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tvmlite.tvm.runtime.module import form_of
 
 
 class ModelNames:
-    """Names of ``tvm.runtime.Module`` that a compiled model has."""
+    """Attributes of ``tvm.runtime.Module`` that are added to compiled models."""
 
     @property
     def type_key(self: Any) -> str:
@@ -21,21 +21,21 @@ class ModelNames:
 
     @property
     def imported_modules(self) -> list[Any]:
-        """None: all of a model is one module."""
+        """Always empty: a model is a single module."""
         return []
 
     def get_source(self: Any, fmt: str = "") -> str:
-        """The code of all kernels as text: ``"ll"`` for LLVM IR, ``"asm"``, ``"c"``; by default what is
-        compiled."""
+        """Return the code of all kernels as text: ``"ll"`` for LLVM IR, ``"asm"``, ``"c"``; the default is C
+        for a C target, else LLVM IR."""
         return _model(self).source(form_of(fmt, self.type_key))
 
     def export_library(self: Any, file_name: Any, fcompile: Any = None, **options: Any) -> None:
-        """Write the library to ``file_name``; a tar archive holds its objects and sources. ``fcompile`` and
-        options of a linker are of no account."""
+        """Write the library to ``file_name``; a tar archive contains its objects and sources. ``fcompile``
+        and linker options have no effect."""
         _model(self).export(file_name)
 
     def import_module(self, module: Any) -> NoReturn:
-        """An error: a model is a module by itself."""
+        """Raise an UnsupportedError: a model cannot import modules."""
         raise UnsupportedError(
             "import_module: a compiled model takes no further functions",
             Span.of_caller(),

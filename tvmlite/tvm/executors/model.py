@@ -1,4 +1,4 @@
-"""The executor of a compiled model of tvmlite's."""
+"""The executor of a model compiled by tvmlite."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ _parameters: WeakKeyDictionary[Library, Mapping[str, Any]] = WeakKeyDictionary()
 
 
 def remember_parameters(lib: Library, parameters: Mapping[str, Any]) -> None:
-    """Note the ``parameters`` that ``lib`` has in it: of a model, its executors need to know their names."""
+    """Record the ``parameters`` that are compiled into ``lib``, whose executors need to know their names."""
     _parameters[lib] = parameters
 
 
 class ModelExecutor(Executor):
-    """Runs ``lib``; its ``constants`` are the parameters that it is known to have in it."""
+    """Runs ``lib``; its ``constants`` are the parameters recorded by ``remember_parameters``."""
 
     def __init__(self, lib: Library) -> None:
         if not isinstance(lib, Library):
@@ -44,12 +44,12 @@ class ModelExecutor(Executor):
         return found if isinstance(found, tuple) else (found,)
 
     def profiled(self) -> Profile:
-        """One run of the inputs that are set, timed kernel by kernel."""
+        """Run once with the inputs that are set, and return the time of each kernel."""
         return self.lib.profile(*(self.get_input(name) for name in self._names()))
 
 
 def library_of(given: Any) -> Library | None:
-    """The compiled model that ``given`` is, or has; None if it has none."""
+    """Return the compiled model that ``given`` is or contains; None if there is none."""
     for _ in range(4):
         if isinstance(given, Library):
             return given

@@ -1,4 +1,4 @@
-"""TVM's ``tvm.ir``: modules, types, operators, equality, passes, and intrinsics of one's own."""
+"""``tvm.ir``: modules, types, operators, structural equality, passes, and custom intrinsics."""
 
 from tvmlite.tvm.lazy import attributes
 

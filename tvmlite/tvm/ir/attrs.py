@@ -1,4 +1,4 @@
-"""``tvm.ir.make_node`` and the nodes that are made by their name only: ``DictAttrs``, ``EnvFunc``."""
+"""``tvm.ir.make_node``, ``DictAttrs`` and ``EnvFunc``."""
 
 from __future__ import annotations
 
@@ -17,25 +17,25 @@ from tvmlite.tvm.runtime.convert import convert
 
 
 class TypedLookups:
-    """TVM's functions that give an attribute, found by its name, as a type."""
+    """TVM's methods that return the attribute of a name as a given type."""
 
     __slots__ = ()
 
     def get_int(self: Any, name: str) -> int:
-        """The value of ``name``, an int."""
+        """Return the value of ``name`` as an int."""
         return int(self[name])
 
     def get_str(self: Any, name: str) -> str:
-        """The value of ``name``, a string."""
+        """Return the value of ``name`` as a string."""
         return str(self[name])
 
     def get_int_tuple(self: Any, name: str) -> tuple[int, ...]:
-        """The value of ``name``, ints."""
+        """Return the value of ``name`` as a tuple of ints."""
         return tuple(map(int, self[name]))
 
 
 class DictAttrs(Map, TypedLookups):
-    """Attributes by name: ``attrs.x`` and ``attrs["x"]``."""
+    """Attributes by name, accessed as ``attrs.x`` or ``attrs["x"]``."""
 
     type_key = "DictAttrs"
 
@@ -47,32 +47,32 @@ class DictAttrs(Map, TypedLookups):
 
 @dataclass(frozen=True)
 class EnvFunc:
-    """The function registered as ``name``, which a program that is loaded from JSON finds again."""
+    """A reference to the function registered as ``name``, which can be saved to JSON and loaded from it."""
 
     name: str
     compared_fields: ClassVar[tuple[str, ...]] = ("name",)
 
     @staticmethod
     def get(name: str) -> EnvFunc:
-        """The function registered as ``name``; an error if there is none."""
+        """Return a reference to the function registered as ``name``; raises an error if there is none."""
         get_global_func(name)
         return EnvFunc(name)
 
     @property
     def func(self) -> Callable[..., Any]:
-        """The function itself."""
+        """The function that is referred to."""
         found = get_global_func(self.name)
         assert found is not None
         return found
 
     def __call__(self, *args: Any) -> Any:
-        """What the function gives."""
+        """Call the function and return its result."""
         return self.func(*args)
 
 
 def make_node(type_key: str, **kwargs: Any) -> Any:
-    """The node ``type_key`` of its fields: ``"IntImm"``, ``"FloatImm"``, ``"StringImm"``, ``"Tensor"``, and
-    attributes by name, for ``"DictAttrs"`` and those of relay's operators."""
+    """Make a node from the name of its type and its fields. ``type_key`` is ``"IntImm"``, ``"FloatImm"``,
+    ``"StringImm"``, ``"Tensor"``, ``"DictAttrs"`` or the attributes of a Relay operator."""
     arguments.text("make_node: type_key", type_key)
     if type_key in ("IntImm", "FloatImm", "StringImm"):
         kind = getattr(importlib.import_module("tvmlite.tvm.tir"), type_key)

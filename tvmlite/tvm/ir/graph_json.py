@@ -1,4 +1,4 @@
-"""Tensor expressions and schedules as JSON: each object once, by the class it is of and its fields."""
+"""Tensor expressions and schedules as JSON, with one row for each object: its class and its fields."""
 
 from __future__ import annotations
 
@@ -43,18 +43,18 @@ _OF_TVM = (
     "tvm.tir.uncompiled",
     "tvm.written",
 )
-"""Modules whose classes may have the names of others."""
+"""Modules whose classes may have the same names as those of ``_MODULES``."""
 
 _SEQUENCES: dict[str, type] = {"tuple": tuple, "list": list, "attributes": OpAttributes, "Array": Array}
 _MAPS: dict[str, Any] = {"dict": dict, "proxy": MappingProxyType, "Map": Map, "DictAttrs": DictAttrs}
 _STRINGS: dict[str, type] = {"Text": Text, "StringImm": StringImm}
 MARK, ITSELF = "tvm_mark", "tvm_itself"
-"""Notes of a row: that TVM's program made the node, and which of its fields are the node itself."""
+"""Extra fields of a row: whether a TVM program made the node, and which of its fields are the node itself."""
 _PLAIN = (str, int, float, bool, type(None))
 
 
 def _classes() -> dict[str, type]:
-    """The classes of objects that are written, by name: no others are ever made of JSON."""
+    """The classes of objects that can be written, by name. Objects of other classes are never made."""
     made: dict[str, type] = {"Tensor": Tensor}
     for module in (importlib.import_module(f"tvmlite.{name}") for name in _MODULES):
         made.update({k: v for k, v in vars(module).items() if isinstance(v, type) and v.__name__ == k})
@@ -66,8 +66,8 @@ def _classes() -> dict[str, type]:
 
 
 def encode(root: Any) -> dict[str, Any]:
-    """``root``, a tensor, an operation, an expression or a schedule, as data that JSON holds; an InputError
-    for what holds anything else."""
+    """``root``, a tensor, an operation, an expression or a schedule, as data for JSON. Raises an InputError
+    if an object in it cannot be written."""
     known = {kind: name for name, kind in _classes().items()}
     places: dict[int, int] = {}
     rows: list[Any] = []
@@ -91,7 +91,7 @@ def encode(root: Any) -> dict[str, Any]:
 
 
 def decode(table: Mapping[str, Any]) -> Any:
-    """What ``encode`` was given, as new objects; an InputError for data that it did not make."""
+    """New objects equal to those that ``encode`` was given. Raises an InputError for other data."""
     classes = _classes()
     nodes: list[Any] = []
     try:
@@ -114,7 +114,7 @@ def decode(table: Mapping[str, Any]) -> Any:
 
 
 def _schedule(start: Any, state: Any) -> Schedule:
-    """A schedule that is in ``state``; the primitives that led there are not kept."""
+    """A schedule in the state ``state``, with an empty trace: primitives applied earlier are not recorded."""
     made = Schedule.__new__(Schedule)
     made._begin(start, Trace(), {})
     made._show(state)
@@ -122,7 +122,7 @@ def _schedule(start: Any, state: Any) -> Schedule:
 
 
 def _join(nodes: list[Any]) -> None:
-    """The tensors that were read are those that their operations give."""
+    """Make the tensors that were read the outputs of their operations."""
     tensors = {(one.op, one.value_index): one for one in nodes if isinstance(one, Tensor)}
     for op in (one for one in nodes if isinstance(one, Operation)):
         found = tuple(tensors.get((op, k)) or Tensor(op, k) for k in range(op.num_outputs))
@@ -137,7 +137,7 @@ def _fields(node: Any) -> dict[str, Any]:
 
 
 def _objects(value: Any) -> Iterator[Any]:
-    """The objects in ``value`` that are rows of their own."""
+    """The objects in ``value`` that are written as separate rows."""
     if isinstance(value, (tuple, list)):
         for one in value:
             yield from _objects(one)

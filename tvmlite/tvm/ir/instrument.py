@@ -1,4 +1,4 @@
-"""TVM's ``tvm.ir.instrument``: classes that are told before and after each pass."""
+"""``tvm.ir.instrument``: classes whose methods are called before and after each pass."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from typing import Any
 
 
 class PassInstrument:
-    """What is told of passes: methods ``enter_pass_ctx``, ``exit_pass_ctx``, ``should_run``,
-    ``run_before_pass`` and ``run_after_pass``, each if there is one."""
+    """The base class of instruments. The methods ``enter_pass_ctx``, ``exit_pass_ctx``, ``should_run``,
+    ``run_before_pass`` and ``run_after_pass`` are called if they are defined."""
 
 
 def pass_instrument(pi_cls: Any = None) -> Any:
-    """The decorator that makes an instrument of a class."""
+    """Decorate a class to make it a pass instrument."""
 
     def decorate(cls: Any) -> Any:
         if not inspect.isclass(cls):
@@ -33,30 +33,30 @@ def _class(cls: type) -> type:
 
 
 class PassTimingInstrument(PassInstrument):
-    """Measures how long each pass takes."""
+    """Measures the time of each pass."""
 
     def __init__(self) -> None:
         self._rows: list[list[Any]] = []
         self._open: list[tuple[int, float]] = []
 
     def enter_pass_ctx(self) -> None:
-        """Forget what was measured."""
+        """Discard the measurements."""
         self._rows.clear()
 
     exit_pass_ctx = enter_pass_ctx
 
     def run_before_pass(self, mod: Any, info: Any) -> None:
-        """A pass begins."""
+        """Start timing a pass."""
         self._open.append((len(self._rows), time.perf_counter()))
         self._rows.append([len(self._open) - 1, info.name, 0.0])
 
     def run_after_pass(self, mod: Any, info: Any) -> None:
-        """The pass that began last ends."""
+        """Stop timing the pass that was started last."""
         row, start = self._open.pop()
         self._rows[row][2] = time.perf_counter() - start
 
     def render(self) -> str:
-        """A line for each pass, inner ones indented, with microseconds; empty if none ran."""
+        """Return a line for each pass with its time in microseconds; nested passes are indented."""
         return "".join(
             f"{'  ' * depth}{name}: {seconds * 1e6:.0f}us\n" for depth, name, seconds in self._rows
         )
@@ -79,17 +79,17 @@ class PrintAfterAll(PassInstrument):
 
 
 class PassPrintingInstrument(PassInstrument):
-    """Prints the module before or after passes of given names."""
+    """Prints the module before or after the passes of given names."""
 
     def __init__(self, print_before_pass_names: Any = (), print_after_pass_names: Any = ()) -> None:
         self.before, self.after = list(print_before_pass_names), list(print_after_pass_names)
 
     def run_before_pass(self, mod: Any, info: Any) -> None:
-        """Print the module if the pass is one of those."""
+        """Print the module if the pass is in ``print_before_pass_names``."""
         if info.name in self.before:
             print(f"Print IR before: {info.name}\n{mod}\n\n")
 
     def run_after_pass(self, mod: Any, info: Any) -> None:
-        """Print the module if the pass is one of those."""
+        """Print the module if the pass is in ``print_after_pass_names``."""
         if info.name in self.after:
             print(f"Print IR after: {info.name}\n{mod}\n\n")

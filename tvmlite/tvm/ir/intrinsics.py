@@ -1,4 +1,4 @@
-"""Intrinsics of one's own, as ``tvm.ir`` declares them."""
+"""Registration of custom intrinsics and operator attributes."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ _of_relay = later("relay.op", "register_op_attr")
 def register_intrin_lowering(
     op_name: str, target: str = "default", f: Callable[..., Any] | None = None, level: int = 10
 ) -> Any:
-    """As ``te.register_intrin_lowering``. A rule for a target that there is no code for, such as ``"cuda"``,
-    is never applied: it declares the intrinsic, which may then be written, but not built."""
+    """Like ``te.register_intrin_lowering``. A rule for a target that tvmlite does not generate code for, such
+    as ``"cuda"``, is never applied, but declares the intrinsic: it may be used, but not built."""
     if target in described.KEYS:
         name = arguments.text("register_intrin_lowering: op_name", op_name).removeprefix("tir.")
         if name not in TABLE and registry.lowering_rule(name) is None:
@@ -33,9 +33,9 @@ def register_intrin_lowering(
 
 
 def register_op_attr(op_name: str, attr_key: str, value: Any = None, level: int = 10) -> Any:
-    """That the intrinsic ``op_name`` has no effect but its value (``"TCallEffectKind"``), as all have here;
-    any other attribute that TVM knows is an error. An operator of relay takes any: see
-    ``relay.op.register_op_attr``."""
+    """Set an attribute of an operator. For an intrinsic, the only one accepted is ``"TCallEffectKind"`` with
+    the value ``Pure`` (no side effects), which all intrinsics have here; others raise an error. A Relay
+    operator takes any attribute: see ``relay.op.register_op_attr``."""
     arguments.text("register_op_attr: op_name", op_name)
     arguments.text("register_op_attr: attr_key", attr_key)
     if attr_key != "TCallEffectKind" and table.is_known(op_name):
@@ -44,7 +44,7 @@ def register_op_attr(op_name: str, attr_key: str, value: Any = None, level: int 
     if attr_key != "TCallEffectKind" or not isinstance(given, str) or given != "Pure":
         raise TensorExpressionError(
             f"register_op_attr: {attr_key!r} of {op_name!r} cannot be {arguments.shown(given)}: intrinsics "
-            "are pure, and nothing else is known of them",
+            "are pure, and have no other attributes",
             Span.of_caller(),
         )
     return None

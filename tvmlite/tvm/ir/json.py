@@ -1,5 +1,5 @@
-"""TVM's ``tvm.ir.save_json``: JSON of modules, relay's expressions, types and targets, which holds their
-text, and of tensors, operations and schedules."""
+"""``tvm.ir.save_json`` and ``load_json``. Modules, Relay expressions, types and targets are saved as text,
+tensors, operations and schedules as a list of their objects."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _OTHERS = (Schedule, Tensor, Operation, Expr, ir.Stmt, ir.Function, ir.Buffer, N
 
 
 def save_json(node: Any) -> str:
-    """``node`` as JSON. Other programs than this one do not read it."""
+    """Return ``node`` as JSON in tvmlite's format, which TVM does not read."""
     graph = isinstance(node, _OTHERS) or hasattr(node, "compared_fields")
     if graph or (isinstance(node, (list, tuple, dict)) and not isinstance(node, ShapeTuple)):
         return json.dumps({"format": _FORMAT, "kind": "graph", "text": "", "graph": graph_json.encode(node)})
@@ -53,8 +53,8 @@ def save_json(node: Any) -> str:
 
 
 def load_json(json_str: str) -> Any:
-    """What ``save_json`` wrote, or of what TVM's wrote what ``tvm_json`` reads; an InputError for anything
-    else."""
+    """Load what ``save_json`` wrote, or JSON of TVM as far as ``tvm_json`` supports it. Raises an InputError
+    for anything else."""
     try:
         table: Any = json.loads(json_str)
     except (ValueError, TypeError):

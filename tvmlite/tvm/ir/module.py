@@ -1,4 +1,4 @@
-"""TVM's ``tvm.IRModule``: functions by name, which may call each other."""
+"""``tvm.IRModule``: named functions, which may call each other."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _pretty = later("relay.text.printer", "pretty")
 
 
 class _Modules(type):
-    """The metaclass of ``IRModule``, which what ``tvm.lower`` gives is too."""
+    """The metaclass of ``IRModule``, which makes the results of ``tvm.lower`` instances of it."""
 
     def __instancecheck__(cls, instance: Any) -> bool:
         lowered = sys.modules.get("tvmlite.tvm.driver.lowered")
@@ -31,10 +31,9 @@ class _Modules(type):
 
 
 class IRModule(metaclass=_Modules):
-    """Functions by ``GlobalVar``; ``mod["main"]``, ``mod[gv] = f``. A module may
-    change, its functions do not.
+    """A mutable map from ``GlobalVar`` to immutable functions: ``mod["main"]``, ``mod[gv] = f``.
 
-    What is no relay function (a lowered one) is kept as it is.
+    Functions that are not Relay functions, such as lowered ones, are stored unchanged.
     """
 
     def __init__(
@@ -49,18 +48,19 @@ class IRModule(metaclass=_Modules):
         self.functions: dict[GlobalVar, Any] = {}
         self.attrs = Attrs(sorted(plain_attrs(attrs).items()))
         self.core: tuple[tuple[str, ...], Any] = ((), ())
-        """The names of the outputs and the attributes of the module of ours that this one was."""
+        """The output names and the attributes of the ``tvmlite.relay`` module that this one was made from."""
         for var, function in (functions or {}).items():
             self[var] = function
 
     @property
     def type_definitions(self) -> dict[Any, Any]:
-        """Algebraic data types, of which there are none."""
+        """The algebraic data types of the module: always empty, as they are not supported."""
         return {}
 
     @staticmethod
     def from_expr(expr: Any, functions: Mapping[Any, Any] | None = None, type_defs: Any = None) -> IRModule:
-        """The module whose ``main`` is ``expr``, or a function of the variables that are free in it."""
+        """Return a module whose ``main`` is the function ``expr``; any other expression becomes a function of
+        its free variables."""
         made = IRModule(functions, type_defs)
         made["main"] = expr if _is_other(expr) else as_function(expr)
         return made
@@ -85,7 +85,7 @@ class IRModule(metaclass=_Modules):
         return iter(self.functions)
 
     def update_func(self, var: Any, function: Any) -> None:
-        """Put ``function`` under the name ``var``."""
+        """Set the function named ``var``."""
         if not _is_other(function):
             function = as_function(function)
         key = next((one for one in self.functions if one.name == _name(var)), None)
@@ -93,37 +93,37 @@ class IRModule(metaclass=_Modules):
         self.functions[key or named] = function
 
     def update(self, other: Any) -> None:
-        """Take the functions of another module, or of a dict."""
+        """Add or replace functions by those of another module or a dict."""
         for var, function in getattr(other, "functions", other).items():
             self[var] = function
 
     def functions_items(self) -> list[tuple[GlobalVar, Any]]:
-        """The functions with their names, sorted by name."""
+        """Return the pairs of ``GlobalVar`` and function, sorted by name."""
         return sorted(self.functions.items(), key=lambda item: item[0].name)
 
     def get_global_var(self, name: str) -> GlobalVar:
-        """The ``GlobalVar`` of the function ``name``."""
+        """Return the ``GlobalVar`` of the function ``name``; raises a ValueError if there is none."""
         for one in self.functions:
             if one.name == name:
                 return one
         raise ValueError(f"the module has no function @{name}; it has {_names(self)}")
 
     def get_global_vars(self) -> list[GlobalVar]:
-        """The ``GlobalVar`` of every function."""
+        """Return the ``GlobalVar`` of every function."""
         return list(self.functions)
 
     def get_attr(self, attr_key: str) -> Any:
-        """An attribute of the module, None if it has none of that name."""
+        """Return the attribute ``attr_key`` of the module, or None."""
         return self.attrs.get(attr_key)
 
     def with_attr(self, attr_key: str, attr_value: Any) -> IRModule:
-        """This module with an attribute more."""
+        """Return a copy of the module with the attribute set."""
         made = self.copy()
         made.attrs = Attrs(sorted({**dict(self.attrs), **plain_attrs({attr_key: attr_value})}.items()))
         return made
 
     def copy(self) -> IRModule:
-        """Another module of the same functions."""
+        """Return a new module with the same functions and attributes."""
         made = IRModule(self.functions)
         made.attrs, made.core = self.attrs, self.core
         return made
@@ -135,21 +135,21 @@ class IRModule(metaclass=_Modules):
         return self.copy()
 
     def same_as(self, other: object) -> bool:
-        """Whether ``other`` is this very module."""
+        """Whether ``other`` is the same object."""
         return self is other
 
     def import_from_std(self, file_to_import: str) -> None:
-        """Nothing for ``core.rly``, which names the type of memory that TVM's own passes allocate; for other
-        files of TVM's, which declare algebraic data types, an error."""
+        """Do nothing for ``core.rly``, which declares only a type for TVM's own passes. Raises an error for
+        TVM's other files, which declare algebraic data types."""
         if file_to_import != "core.rly":
             missing(f"IRModule.import_from_std({file_to_import!r})", "there are no algebraic data types")()
 
     def _add(self, var: Any, function: Any, update: bool = False) -> None:
-        """As ``update_func``, by the name that old programs call."""
+        """The name that ``update_func`` has in older programs."""
         self.update_func(var, function)
 
     def astext(self, show_meta_data: bool = True, annotate: Any = None) -> str:
-        """The text of TVM's format."""
+        """Return the module in TVM's text format."""
         return _astext(self, show_meta_data, annotate)
 
     def __str__(self) -> str:
@@ -164,7 +164,7 @@ class IRModule(metaclass=_Modules):
 
 
 def as_function(expr: Any) -> Function:
-    """``expr`` as a function: of the variables that are free in it, if it is none."""
+    """``expr`` if it is a function, else a function of its free variables with ``expr`` as the body."""
     if not isinstance(expr, nodes.Expr):
         expr = getattr(expr, "tuple_value", expr)
     if not isinstance(expr, nodes.Expr):
@@ -177,7 +177,7 @@ def as_function(expr: Any) -> Function:
 
 
 def _is_other(function: Any) -> bool:
-    """Whether ``function`` is of another level than relay."""
+    """Whether ``function`` is a function of another IR than Relay."""
     return not isinstance(function, nodes.Expr) and hasattr(function, "body") and hasattr(function, "params")
 
 

@@ -1,7 +1,7 @@
-"""Structural equality of scalar expressions, statements and functions in loop IR, as TVM has it.
+"""TVM's structural equality for scalar expressions, statements and functions in loop IR.
 
-Variables that are bound on both sides match by position, free ones only themselves, unless ``map_free_vars``
-says that they match as they are met. Where two differ, the first place has a path on either side.
+Bound variables match by the position of their binding. A free variable matches only itself or, with
+``map_free_vars``, the variable at its first occurrence. A mismatch is reported as a path in each value.
 """
 
 from __future__ import annotations
@@ -31,23 +31,23 @@ _TVM_FIELDS = {
     (e.Select, "a"): "true_value",
     (e.Select, "b"): "false_value",
 }
-"""Fields of ours under TVM's names."""
+"""TVM's names of fields that tvmlite names differently."""
 
 
 def is_structural(value: Any) -> bool:
-    """Whether ``value`` is compared here."""
+    """Whether ``value`` is a node that this module compares."""
     return isinstance(value, (e.Expr, ir.Stmt, ir.Buffer, t.IterVar, t.Range)) or hasattr(
         value, "compared_fields"
     )
 
 
 def tag_of(value: Any) -> int | None:
-    """The tag of an algebraic value; None of other sequences."""
+    """The tag of an ``ADT``; None for other sequences."""
     return value.tag if isinstance(value, ADT) else None
 
 
 class Comparison:
-    """One comparison of two values: which variables and buffers of one stand for which of the other."""
+    """One comparison of two values, with the mapping between their variables and buffers."""
 
     def __init__(self, map_free_vars: bool) -> None:
         self._free = map_free_vars
@@ -55,7 +55,7 @@ class Comparison:
         self._back: dict[Any, Any] = {}
 
     def mismatch(self, left: Any, right: Any) -> Paths | None:
-        """The paths to the first place where both differ; None where they are equal."""
+        """The paths to the first difference in ``left`` and ``right``; None if they are equal."""
         return self._differ(left, right, ObjectPath.root(), ObjectPath.root())
 
     def _differ(self, a: Any, b: Any, at: ObjectPath, to: ObjectPath) -> Paths | None:
@@ -114,7 +114,7 @@ class Comparison:
         return None
 
     def _named(self, a: Any, b: Any, at: ObjectPath, to: ObjectPath) -> Paths | None:
-        """Variables and buffers: bound ones stand for each other, free ones for themselves."""
+        """Compare variables or buffers: bound ones by the mapping, free ones by identity."""
         if a in self._forth or b in self._back:
             return None if self._forth.get(a) is b and self._back.get(b) is a else (at, to)
         if a is b:
@@ -135,7 +135,7 @@ class Comparison:
         return None if len(a) == len(b) else self._elements(a, b, here, there)
 
     def _match(self, a: Any, b: Any, at: ObjectPath, to: ObjectPath) -> Paths | None:
-        """Let ``a`` stand for ``b``, if they agree in all but their names."""
+        """Map ``a`` to ``b``, which may differ in their names only."""
         if type(a) is not type(b):
             return at, to
         self._forth[a], self._back[b] = b, a
@@ -158,12 +158,13 @@ def compared(node: Any) -> list[str]:
 
 
 def _as_node(value: Any) -> Any:
-    """A number in a list or a map as the constant that TVM holds there."""
+    """A number in a list or a map as a constant, as TVM stores it."""
     return e.convert(value) if isinstance(value, (bool, int, float)) else value
 
 
 def _as_data(value: Any, other: Any) -> Any:
-    """A number as the constant that it is beside an expression, else as Python's; an array as numpy's."""
+    """``value`` for a comparison with ``other``: a number becomes a constant if ``other`` is an expression,
+    else a plain Python number; an array becomes a numpy array."""
     if isinstance(value, NDArray):
         return value.numpy()
     if isinstance(value, int) and type(value) not in (int, bool):
@@ -182,8 +183,8 @@ def _same_data(a: Any, b: Any) -> bool:
 
 
 def is_of_loops(value: Any) -> bool:
-    """Whether ``value`` is compared here: a node of loops, a number, a string or an array, or lists and maps
-    of such."""
+    """Whether this module compares ``value``: an expression or statement of loops, a number, a string, an
+    array, or a list or map of these."""
     if isinstance(value, (tuple, list)):
         return all(is_of_loops(one) for one in value)
     if isinstance(value, Mapping):
@@ -192,7 +193,7 @@ def is_of_loops(value: Any) -> bool:
 
 
 def tokens(root: Any, map_free_vars: bool) -> list[Any]:
-    """What a hash is made of: equal for what is structurally equal."""
+    """The values that a hash of ``root`` is computed from: equal for structurally equal roots."""
     places: dict[Any, int] = {}
     found: list[Any] = []
     stack: list[tuple[Any, bool]] = [(root, False)]

@@ -1,4 +1,4 @@
-"""What ``PassContext(config=...)`` takes for passes of TVM's that have several options."""
+"""The options that ``PassContext(config=...)`` accepts."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _STRUCTURED: dict[str, dict[str, Any]] = {
         "apply_constraints_to_boolean_branches": False,
     },
 }
-"""Options with their values unless others are given."""
+"""The options of passes that have several, with their defaults."""
 
 OPTIONS: dict[str, str] = {
     **{name: f"tir.transform.{name.removeprefix('tir.')}Config" for name in _STRUCTURED},
@@ -61,15 +61,15 @@ OPTIONS: dict[str, str] = {
     ),
     "tir.add_lower_pass": "Array",
 }
-"""TVM's options by name, with the names of their types."""
+"""TVM's options, with the names of their types."""
 
 
 class WrongConfig(ConfigError, AttributeError):
-    """An option that TVM does not have: an AttributeError there."""
+    """The error for an option that TVM does not have, which is an AttributeError in TVM."""
 
 
 class ConfigNode(dict[str, Any]):
-    """Options by name, as attributes too."""
+    """Options by name, which are also attributes."""
 
     def __getattr__(self, name: str) -> Any:
         if name in self:
@@ -78,7 +78,7 @@ class ConfigNode(dict[str, Any]):
 
 
 def checked(config: Mapping[str, Any]) -> dict[str, Any]:
-    """``config`` with the options of each pass complete; a WrongConfig names what TVM does not have."""
+    """``config`` with defaults filled in. Raises a WrongConfig for an option that TVM does not have."""
     made: dict[str, Any] = {}
     for key, value in config.items():
         if key not in OPTIONS:

@@ -1,4 +1,4 @@
-"""Where things were written, as TVM's programs say it."""
+"""Source locations with the interface of TVM's ``Span`` and ``SourceName``."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ class SourceName(str):
 
     @property
     def name(self) -> str:
-        """As a plain string."""
+        """The name as a plain string."""
         return str(self)
 
 
 @dataclass(frozen=True, init=False)
 class Span(span.Span):
-    """A place in ``source`` that a program gave a node itself; it is printed."""
+    """A location in ``source`` that a program set on a node explicitly; it is printed with the node."""
 
     end_line: int
     column: int
@@ -35,18 +35,18 @@ class Span(span.Span):
 
     @property
     def source_name(self) -> SourceName | None:
-        """The source, None if the program gave none."""
+        """The name of the source, or None if the program gave none."""
         return SourceName(self.source) if self.source else None
 
     def same_as(self, other: object) -> bool:
-        """Whether ``other`` is this very place."""
+        """Whether ``other`` is the same object."""
         return self is other
 
 
 @dataclass(frozen=True, init=False)
 class TextSpan(Span):
-    """A place in text that was parsed; ``note`` is the line. Text that is written of it does not have it, so
-    that it is the text that was read."""
+    """A location in parsed text; ``note`` is the line. It is not printed with the node, so that printing a
+    parsed program gives back the text that was read."""
 
     def __init__(
         self, source: str, line: int, end_line: int, column: int, end_column: int, note: str

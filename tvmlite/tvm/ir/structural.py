@@ -1,4 +1,4 @@
-"""TVM's structural equality: graphs that differ in the names of bound variables only are equal."""
+"""TVM's structural equality, in which graphs are equal if they differ only in names of bound variables."""
 
 from __future__ import annotations
 
@@ -23,17 +23,18 @@ from tvmlite.tvm.written import Uncompiled
 
 
 class StructuralMismatch(TvmliteError, ValueError):
-    """Two things that should be equal are not: both texts, and the first place where they differ."""
+    """``assert_structural_equal`` failed. The message has the first difference and both texts."""
 
 
 def structural_equal(lhs: Any, rhs: Any, map_free_vars: bool = False) -> bool:
-    """Whether two modules, expressions or types are equal; ``map_free_vars``: but for free variables. A value
-    that is used twice is another than two equal values."""
+    """Return whether two modules, expressions or types are structurally equal. With ``map_free_vars``, a free
+    variable may match another one. In Relay, a value used twice does not equal two separate equal values."""
     return difference(lhs, rhs, map_free_vars) is None
 
 
 def get_first_structural_mismatch(lhs: Any, rhs: Any, map_free_vars: bool = False) -> Any:
-    """The paths to where two values of loops first differ, of each side one; None where they are equal."""
+    """Return the paths to the first difference in two expressions or loop IR values; None if they are equal.
+    Raises an UnsupportedError for Relay expressions and modules."""
     for one in (lhs, rhs):
         if not node_structure.is_of_loops(one):
             raise UnsupportedError(
@@ -45,21 +46,21 @@ def get_first_structural_mismatch(lhs: Any, rhs: Any, map_free_vars: bool = Fals
 
 
 def assert_structural_equal(lhs: Any, rhs: Any, map_free_vars: bool = False) -> None:
-    """A ValueError with both texts unless ``structural_equal``."""
+    """Raise a ValueError with both texts unless ``lhs`` and ``rhs`` are structurally equal."""
     found = difference(lhs, rhs, map_free_vars)
     if found is not None:
         raise StructuralMismatch(f"StructuralEqual check failed: {found}\nlhs:\n{lhs}\nrhs:\n{rhs}")
 
 
 def structural_hash(node: Any, map_free_vars: bool = False) -> int:
-    """A hash that is equal for what is structurally equal."""
+    """Return a hash that is equal for structurally equal nodes."""
     if node_structure.is_of_loops(node):
         return hash(tuple(node_structure.tokens(node, map_free_vars)))
     return hash(tuple(_tokens(node, map_free_vars)))
 
 
 def difference(lhs: Any, rhs: Any, map_free_vars: bool = False) -> str | None:
-    """The first difference found, None if there is none."""
+    """A text that describes the first difference of ``lhs`` and ``rhs``; None if they are equal."""
     for one in (lhs, rhs):
         if isinstance(one, Unread):
             one()
@@ -115,8 +116,8 @@ def _difference_of_loops(lhs: Any, rhs: Any, map_free_vars: bool = False) -> str
 
 
 def _same_normal_form(lhs: Any, rhs: Any) -> bool:
-    """Whether two expressions, or lists of them, are one once simplified: which of two forms a simplifier
-    leaves is its own affair, and TVM's is another."""
+    """Whether two expressions, or lists of them, can be proved equal. Programs compare simplified expressions
+    with the form that TVM's simplifier would choose, which may differ from the one chosen here."""
     if isinstance(lhs, (tuple, list)) and isinstance(rhs, (tuple, list)):
         return len(lhs) == len(rhs) and all(map(_same_normal_form, lhs, rhs))
     numbers = (te.Expr, int, float)
@@ -130,7 +131,7 @@ def _same_normal_form(lhs: Any, rhs: Any) -> bool:
 
 
 def _is_plain(node: Any) -> bool:
-    """Whether it does not matter how often ``node`` is used: a name, a constant, an empty tuple."""
+    """Whether sharing of ``node`` is ignored: a global variable, a constant or an empty tuple."""
     return isinstance(node, (GlobalVar, nodes.Constant)) or (
         isinstance(node, nodes.Tuple) and not node.fields
     )
@@ -155,7 +156,7 @@ def _fields(a: Any, b: Any) -> list[tuple[Any, Any]]:
 
 
 def _given_types(call: Any) -> tuple[Any, ...]:
-    """The types that a program gave a call of a function; those of an operator follow from its arguments."""
+    """The type arguments that a program gave a call; empty for an operator, whose types are inferred."""
     return () if isinstance(call.op, Op) else getattr(call, "given_types", ())
 
 
@@ -185,7 +186,7 @@ def _bind(a: Any, b: Any, bound: dict[Any, Any], back: dict[Any, Any]) -> str | 
 
 
 def _compare(a: Any, b: Any, stack: list[tuple[Any, Any]]) -> str | None:
-    """Compare two values; their parts go on the stack."""
+    """Compare two values, and push their parts on ``stack`` for comparison."""
     if isinstance(a, IRModule) and isinstance(b, IRModule):
         mine, others = dict(_by_name(a)), dict(_by_name(b))
         if mine.keys() != others.keys():
@@ -228,7 +229,7 @@ def _same_value(a: Any, b: Any) -> bool:
 
 
 _NUMBERS_DIFFER = 1e-9
-"""As in TVM: an epsilon that was a float32 once is still what a program wrote."""
+"""Floats closer than this are equal, as in TVM, so that an epsilon rounded to float32 equals the original."""
 
 
 def _by_name(module: IRModule) -> list[tuple[str, Any]]:
@@ -241,8 +242,8 @@ def _brief(value: Any) -> str:
 
 
 def _tokens(root: Any, map_free_vars: bool) -> list[Any]:
-    """What a hash is made of: the nodes in order, variables by the place where they were first met, free ones
-    by themselves unless ``map_free_vars``."""
+    """The values that a hash is computed from: the nodes in order, with nodes numbered by first occurrence,
+    and free variables identified by ``id`` unless ``map_free_vars``."""
     if isinstance(root, IRModule):
         return [part for name, one in sorted(_by_name(root)) for part in (name, *_tokens(one, map_free_vars))]
     if not isinstance(root, nodes.Expr):

@@ -1,4 +1,4 @@
-"""TVM's ``tvm.ir.supply``: names that are not taken yet, of anything and of functions."""
+"""``tvm.ir.supply``: generators of unused names, and of unused names of functions."""
 
 from __future__ import annotations
 
@@ -13,14 +13,15 @@ from tvmlite.tvm.relay.expr import GlobalVar
 
 
 class NameSupply:
-    """Names, of which each is given once; where it is asked for, ``prefix`` and ``_`` stand before them."""
+    """Generates unique names, by default starting with ``prefix`` and ``_``."""
 
     def __init__(self, prefix: str = "") -> None:
         self.prefix = prefix
         self._taken: set[str] = set()
 
     def fresh_name(self, name: str, add_prefix: bool = True) -> str:
-        """``name``, which is taken now, behind it a number if it was; points become ``_``."""
+        """Reserve and return a name that is not taken: ``name``, followed by a number if necessary. Dots
+        become ``_``."""
         wanted = self._whole(name, add_prefix).replace(".", "_")
         numbered = (f"{wanted}{number}" for number in count(1))
         found = (
@@ -30,7 +31,7 @@ class NameSupply:
         return found
 
     def reserve_name(self, name: str, add_prefix: bool = True) -> str:
-        """Take ``name``, whether or not it was; what it is with the prefix."""
+        """Reserve ``name``, even if it is taken, and return it with the prefix."""
         whole = self._whole(name, add_prefix)
         self._taken.add(whole)
         return whole
@@ -44,8 +45,8 @@ class NameSupply:
 
 
 class GlobalVarSupply:
-    """Names of functions: those of a ``NameSupply``, or beside those of a module or a list of modules, with
-    the attribute ``mod_name`` of the first as prefix."""
+    """Generates unique names of functions. ``value`` is a ``NameSupply``, or a module or list of modules
+    whose function names are taken; the first module's attribute ``mod_name`` is the prefix."""
 
     def __init__(self, value: Any = None) -> None:
         self.name_supply = value if isinstance(value, NameSupply) else NameSupply()
@@ -65,16 +66,16 @@ class GlobalVarSupply:
                 self.reserve_global(var)
 
     def fresh_global(self, name: str, add_prefix: bool = True) -> GlobalVar:
-        """A function's name that no other has: ``name``, behind it a number if it is taken."""
+        """Return a new ``GlobalVar`` named ``name``, followed by a number if that is taken."""
         return self._entered(self.name_supply.fresh_name(name, add_prefix))
 
     def unique_global_for(self, name: str, add_prefix: bool = True) -> GlobalVar:
-        """The one function's name for ``name``, the same whenever it is asked for."""
+        """Return the ``GlobalVar`` named ``name``, the same one on every call."""
         whole = self.name_supply.reserve_name(name, add_prefix)
         return self._vars[whole] if whole in self._vars else self._entered(whole)
 
     def reserve_global(self, global_var: GlobalVar, allow_conflict: bool = False) -> None:
-        """Take the name ``global_var``; that it is taken is an error unless ``allow_conflict``."""
+        """Reserve ``global_var``; raises an error if its name is taken, unless ``allow_conflict``."""
         name = global_var.name_hint
         if name in self._vars and not allow_conflict:
             raise InputError(f"reserve_global: @{name} is taken already", Span.of_caller())

@@ -1,4 +1,4 @@
-"""TVM's ``tvm.transform``: passes over modules, made of functions, put in order, and run in a context."""
+"""``tvm.transform``: passes over modules, sequences of them, and the context in which they run."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from typing import Any
 
 from tvmlite.core.errors import ConfigError, TvmliteError
 from tvmlite.core.span import Span
+from tvmlite.relay.ir import nodes
 from tvmlite.relay.ir.attributes import show
 from tvmlite.tvm.absent import refusing
 from tvmlite.tvm.ir.module import IRModule
@@ -21,7 +22,7 @@ _by_name = later("relay.transform.functions", "by_name")
 
 
 class PassInfo:
-    """What is known of a pass: its level, its name and what it requires."""
+    """The metadata of a pass: its optimization level, its name and the passes it requires."""
 
     def __init__(
         self, opt_level: int, name: str, required: Sequence[str] = (), traceable: bool = False
@@ -34,11 +35,11 @@ class PassInfo:
 
 
 class PassContext:
-    """How passes are run, as a context manager: ``with tvm.transform.PassContext(opt_level=3): ...``.
+    """The settings with which passes run: ``with tvm.transform.PassContext(opt_level=3): ...``.
 
     A pass in a ``Sequential`` runs if its level is at most ``opt_level`` or its name is in ``required_pass``,
-    and not in ``disabled_pass``. ``config`` holds options by TVM's names; those that are nothing here are
-    kept, and have no effect. ``instruments`` are told before and after each pass.
+    and not in ``disabled_pass``. ``config`` holds options by TVM's names; those that tvmlite does not use are
+    accepted and have no effect. ``instruments`` are called before and after each pass.
     """
 
     def __init__(
@@ -68,17 +69,17 @@ class PassContext:
 
     @staticmethod
     def current() -> PassContext:
-        """The innermost context, else the default one."""
+        """Return the innermost active context, or the default one."""
         return _current.get() or DEFAULT
 
     def override_instruments(self, instruments: Sequence[Any] | None) -> None:
-        """Take other instruments from now on."""
+        """Replace the instruments: the old ones exit the context and the new ones enter it."""
         self._notify("exit_pass_ctx")
         self.instruments = list(instruments) if instruments else None
         self._notify("enter_pass_ctx")
 
     def pass_enabled(self, info: PassInfo) -> bool:
-        """Whether a pass in a ``Sequential`` runs."""
+        """Whether the pass ``info`` runs in a ``Sequential``."""
         if info.name in self.disabled_pass:
             return False
         return info.name in self.required_pass or info.opt_level <= self.opt_level
@@ -94,12 +95,12 @@ class PassContext:
 
     @staticmethod
     def list_configs() -> dict[str, dict[str, str]]:
-        """The options that ``config`` may have, each with TVM's name of its ``type``."""
+        """Return the options that ``config`` may have, each with TVM's name for its ``type``."""
         return {name: {"type": type_} for name, type_ in OPTIONS.items()}
 
     def _notify(self, event: str) -> None:
-        """Call a method of all instruments; one that fails leaves the context without any, and those that
-        entered before it exit."""
+        """Call the method ``event`` of all instruments. If one fails, all are removed from the context, and
+        those that had entered it exit."""
         told: list[Any] = []
         for one in self.instruments or ():
             try:
@@ -117,19 +118,20 @@ DEFAULT = PassContext()
 
 
 class PassError(TvmliteError, RuntimeError):
-    """A function of the program's own, a pass or a method of an instrument, raised what is its cause."""
+    """A user-defined pass or a method of an instrument raised an exception, which is the ``__cause__``."""
 
 
 class PassAssertionError(PassError, AssertionError):
-    """A function of the program's own found its assertion false."""
+    """An assertion failed in a user-defined pass or a method of an instrument."""
 
 
 KEPT = (ValueError, TypeError, AttributeError, KeyError, IndexError)
-"""Errors of Python that programs catch as they are, as TVM gives them back."""
+"""Python's exceptions that are passed on unchanged, as TVM does, since programs catch them."""
 
 
 def called(function: Callable[..., Any], *args: Any) -> Any:
-    """What a function of the program's own gives; what it raises beyond ``KEPT`` causes a PassError."""
+    """Call a user-defined function and return its result. An exception other than ``KEPT`` or tvmlite's
+    own becomes a PassError."""
     try:
         return function(*args)
     except (TvmliteError, *KEPT):
@@ -141,24 +143,24 @@ def called(function: Callable[..., Any], *args: Any) -> Any:
 
 
 def ask(instrument: Any, method: str, *args: Any) -> Any:
-    """What ``method`` of an instrument gives, if it has it."""
+    """Call ``method`` of ``instrument`` and return its result; None if there is no such method."""
     function = getattr(instrument, method, None)
     return None if function is None else called(function, *args)
 
 
 class Pass:
-    """A pass: called with a module, it gives a module; the one given stays as it is."""
+    """A pass. Called with a module, it returns a module and leaves the given one unchanged."""
 
     def __init__(self, info: PassInfo, run: Callable[[IRModule, PassContext], IRModule]) -> None:
         self.info, self.transform = info, run
 
     @property
     def pass_info(self) -> PassInfo:
-        """What is known of it."""
+        """The metadata of the pass."""
         return self.info
 
     def __call__(self, mod: Any) -> IRModule:
-        """What the pass makes of ``mod``."""
+        """Run the pass on ``mod`` and return the result; ``mod`` itself if an instrument skips the pass."""
         if not isinstance(mod, IRModule):
             raise ConfigError(
                 f"{self.info.name}: {show(mod)} given, expected a tvm.IRModule",
@@ -182,32 +184,33 @@ class Pass:
 
     @staticmethod
     def lifted(function: Callable[..., Any]) -> Callable[[Any, PassContext], Any]:
-        """The function of a module that a pass of this kind makes of what the program gives."""
+        """The user's ``function`` as a function of a module and a context."""
         return function
 
 
 class ModulePass(Pass):
-    """A pass that was made of a function of a module."""
+    """A pass over a module."""
 
 
 class FunctionPass(Pass):
-    """A pass that was made of a function of a function."""
+    """A pass over each function of a module."""
 
     @staticmethod
     def lifted(function: Callable[..., Any]) -> Callable[[Any, PassContext], Any]:
-        """``function`` over each function of a module; what is no function of relay stays."""
+        """``function`` applied to each Relay function of a module."""
 
         def run(mod: IRModule, context: PassContext) -> IRModule:
             made = mod.copy()
             for var, one in mod.functions.items():
-                made[var] = function(one, mod, context)
+                if isinstance(one, nodes.Function):
+                    made[var] = function(one, mod, context)
             return made
 
         return run
 
 
 class Sequential(Pass):
-    """Passes one after the other; those that the context leaves out do not run."""
+    """A sequence of passes. Those that the context does not enable are skipped."""
 
     def __init__(
         self,
@@ -235,7 +238,7 @@ class Sequential(Pass):
 
 
 def PrintIR(header: str = "", show_meta_data: bool = False) -> Pass:
-    """A pass that prints the module, to the stream of errors, and gives it back."""
+    """Return a pass that prints the module to ``stderr`` and returns it unchanged."""
 
     def run(mod: IRModule, context: PassContext) -> IRModule:
         print(f"PrintIR({header}):\n{mod.astext(show_meta_data)}", file=sys.stderr)
@@ -251,8 +254,8 @@ def module_pass(
     required: Any = None,
     traceable: bool = False,
 ) -> Any:
-    """The decorator that makes a pass of a function of a module and a context, or of a class that has
-    ``transform_module(mod, ctx)``."""
+    """Decorate a function of a module and a context, or a class with a method ``transform_module(mod, ctx)``,
+    to make it a pass over modules."""
     return decorated("module_pass", ModulePass, "transform_module", pass_func, opt_level, name, required)
 
 
@@ -263,8 +266,8 @@ def function_pass(
     required: Any = None,
     traceable: bool = False,
 ) -> Any:
-    """The decorator that makes a pass of a function of a function, the module and a context, or of a class
-    that has ``transform_function(func, mod, ctx)``."""
+    """Decorate a function of a function, its module and a context, or a class with a method
+    ``transform_function(func, mod, ctx)``, to make it a pass over functions."""
     return decorated(
         "function_pass", FunctionPass, "transform_function", pass_func, opt_level, name, required
     )
@@ -273,8 +276,8 @@ def function_pass(
 def decorated(
     what: str, kind: type[Pass], method: str, given: Any, opt_level: Any, name: Any, required: Any
 ) -> Any:
-    """A pass of ``kind`` made of ``given``, a function or a class with ``method``; without it a decorator.
-    ``what`` is the decorator's name."""
+    """A pass of the class ``kind`` made from ``given``, a function or a class with ``method``; a decorator if
+    ``given`` is None. ``what`` is the decorator's name."""
     if opt_level is None:
         raise ValueError(f"{what}: please provide opt_level for the pass")
     if required is not None and not isinstance(required, (list, tuple)):
@@ -292,7 +295,7 @@ def decorated(
 
 
 def _class(kind: type[Pass], method: str, given: type, info: PassInfo) -> type:
-    """The class of passes whose instances transform with ``method`` of instances of ``given``."""
+    """A class of passes whose instances run ``method`` of an instance of ``given``."""
 
     class Made(kind):  # type: ignore[misc, valid-type]
         def __init__(self, *args: Any, **options: Any) -> None:

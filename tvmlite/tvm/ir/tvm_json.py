@@ -1,4 +1,4 @@
-"""JSON that TVM wrote: containers, numbers, scalar expressions, names, types and operators of it are read."""
+"""Reads JSON that TVM wrote: containers, numbers, scalar expressions, names, types and operators."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _REFERENCES: dict[str, tuple[str, ...]] = {
     "relay.FuncType": ("arg_types", "ret_type", "type_params", "type_constraints"),
     **{f"tir.{name}": ("a", "b") for name in _BINARY},
 }
-"""Of a kind of node, the attributes that are other nodes."""
+"""The attributes of each kind of node that refer to other nodes."""
 
 _NAMES = "name", "name_hint"
 
@@ -53,17 +53,17 @@ _OLDER = {
     "StrMap": "Map",
     **{name: f"tir.{name}" for name in _BINARY},
 }
-"""Names of kinds that another version of TVM writes."""
+"""The current names of kinds of nodes, by the names that other versions of TVM write."""
 
 
 def is_of_tvm(table: Any) -> bool:
-    """Whether ``table`` has the form of what TVM's ``save_json`` writes."""
+    """Whether ``table`` has the form of the JSON that TVM's ``save_json`` writes."""
     return isinstance(table, Mapping) and isinstance(table.get("nodes"), list) and "root" in table
 
 
 def decode(table: Mapping[str, Any]) -> Any:
-    """The root of what TVM wrote. A kind of node that is not read is an UnsupportedError, a malformed table
-    an InputError."""
+    """The root object of TVM's JSON. Raises an UnsupportedError for a kind of node that is not supported, and
+    an InputError for a malformed table."""
     try:
         return _decode(table["nodes"], table["root"])
     except (KeyError, IndexError, TypeError, ValueError, AttributeError) as error:
@@ -95,7 +95,7 @@ def _kind(row: Mapping[str, Any]) -> str:
 
 
 def _children(rows: Sequence[Any], row: Mapping[str, Any]) -> list[int]:
-    """The places of the nodes that ``row`` is made of."""
+    """The positions of the nodes that ``row`` refers to."""
     kind = _kind(row)
     found = row.get("data", []) if kind in ("Array", "Map") else []
     found = [*found, *(int(row["attrs"][name]) for name in _REFERENCES.get(kind, ()))]
@@ -124,7 +124,7 @@ def _made(rows: Sequence[Any], row: Mapping[str, Any], made: Mapping[int, Any]) 
 
 
 def _text(rows: Sequence[Any], value: str) -> str:
-    """A text, which is itself in TVM 0.6 and the place of a node later."""
+    """The string ``value``: TVM 0.6 writes it directly, later versions write the position of a node."""
     row: Mapping[str, Any] = rows[int(value)] if value.isdecimal() and int(value) < len(rows) else {}
     return row.get("repr_str", "") if row.get("type_key") == "runtime.String" else value
 

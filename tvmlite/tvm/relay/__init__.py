@@ -1,4 +1,4 @@
-"""TVM's ``relay``: graphs, their types, operators, passes, text, frontends and executors.
+"""``tvm.relay``: the graph IR, its types, operators, passes, text format, frontends and executors.
 
 Operators are attributes: ``relay.add(a, b)``, ``relay.nn.conv2d(data, weight)``. A name's module is loaded
 when the name is first used.
@@ -41,6 +41,6 @@ __getattr__, __all__ = attributes(  # pyright: ignore[reportUnsupportedDunderAll
 
 
 def __dir__() -> list[str]:
-    from tvmlite.relay.ir import op  # the operators' names
+    from tvmlite.relay.ir import op  # the operator table, for its names
 
     return sorted({*__all__, *(name for name in op.names() if "." not in name)})

@@ -1,4 +1,4 @@
-"""TVM's ``relay.analysis``: questions about graphs."""
+"""``relay.analysis``: functions that analyse graphs."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _create_executor = later("relay.build_module", "create_executor")
 
 
 def post_order_visit(expr: Any, fvisit: Callable[[Any], object]) -> None:
-    """Call ``fvisit`` with every node, what it is made of first; operators too."""
+    """Call ``fvisit`` with every node and operator of ``expr``, operands first."""
     seen: set[Any] = set()
     for node in in_order(expr, _value_first):
         if node not in seen:
@@ -40,7 +40,7 @@ def post_order_visit(expr: Any, fvisit: Callable[[Any], object]) -> None:
 
 
 def free_vars(expr: Any) -> list[Var]:
-    """The variables that nothing in ``expr`` binds, in order."""
+    """The variables in ``expr`` that are not bound in it, in order."""
     bound = set(bound_vars(expr))
     return [var for var in all_vars(expr) if var not in bound]
 
@@ -74,7 +74,7 @@ def _value_first(node: Any) -> list[Any]:
 
 
 def well_formed(expr: Any) -> bool:
-    """Whether no variable is bound twice, nor used outside of what binds it. What nothing binds is free."""
+    """Whether no variable is bound twice or used outside its scope. Free variables are allowed."""
     if isinstance(expr, IRModule):
         return all(map(well_formed, expr.functions.values()))
     free: dict[Any, set[Any]] = {}
@@ -93,27 +93,27 @@ def well_formed(expr: Any) -> bool:
 
 
 def check_constant(expr: Any) -> bool:
-    """Whether ``expr`` is a constant, or a tuple of such."""
+    """Whether ``expr`` is a constant or a tuple of constants, also nested."""
     if isinstance(expr, nodes.Tuple):
         return all(map(check_constant, expr.fields))
     return isinstance(expr, Constant)
 
 
 def get_total_mac_number(expr: Any) -> int:
-    """Multiply-adds of the convolutions and matrix products."""
+    """The number of multiply-adds of the convolutions and matrix products in ``expr``."""
     return sum(multiply_adds(node) for node in walk(adopt(expr)) if isinstance(node, nodes.Call))
 
 
 def list_op_freqs(mod: Any) -> dict[str, int]:
-    """How often each operator is called."""
+    """The number of calls of each operator, by name."""
     functions = mod.functions.values() if isinstance(mod, IRModule) else [mod]
     calls = [node for one in functions for node in walk(adopt(one)) if isinstance(node, nodes.Call)]
     return dict(Counter(str(call.op) for call in calls if isinstance(call.op, str)))
 
 
 def count_layers(expr: Any, valid_ops: Any) -> int:
-    """How many calls of ``valid_ops``, operators or names, are on the path through an expression, or ``main``
-    of a module, that has most of them."""
+    """The largest number of calls of ``valid_ops`` (operators or names) on a path through an expression, or
+    through ``main`` of a module."""
     if isinstance(expr, IRModule):
         expr = expr["main"]
     names = {str(one) for one in valid_ops}
@@ -127,7 +127,7 @@ def count_layers(expr: Any, valid_ops: Any) -> int:
 
 
 def all_dtypes(expr: Any) -> set[str]:
-    """The dtypes of all values."""
+    """The dtypes of all values in ``expr``."""
     found: set[str] = set()
     stack = [type_of(node) for node in in_order(expr) if isinstance(node, nodes.Expr)]
     while stack:
@@ -142,7 +142,8 @@ def all_dtypes(expr: Any) -> set[str]:
 
 
 def check_basic_block_normal_form(expr: Any) -> bool:
-    """True; an InputError if a value is used in another block than its own without a let."""
+    """Return True if ``expr`` is in basic-block normal form. Otherwise, if a value is used in another block
+    without a let, raise an InputError."""
     if not is_basic_block_normal(expr):
         raise InputError(
             "check_basic_block_normal_form: a value is used in another block than its own, without a let",
@@ -153,8 +154,8 @@ def check_basic_block_normal_form(expr: Any) -> bool:
 
 
 def extract_intermdeiate_expr(mod: IRModule, expr_id: int) -> IRModule:
-    """The module whose result is the ``expr_id``-th value that ``main`` computes: calls, tuples and their
-    fields count, in post-order."""
+    """A module whose result is value ``expr_id`` of those that ``main`` computes: calls, tuples and
+    tuple fields, numbered in post-order. (The name is TVM's.)"""
     computed = [node for node in in_order(mod["main"]) if isinstance(node, _COMPUTED)]
     if not 0 <= expr_id < len(computed):
         raise InputError(
@@ -168,13 +169,14 @@ _COMPUTED = (nodes.Call, nodes.Tuple, nodes.TupleGetItem)
 
 
 def extract_operators(mod: IRModule) -> list[str]:
-    """The names of the operators that ``main`` calls, each once, in order."""
+    """The names of the operators that ``main`` calls, without duplicates, in order."""
     calls = [node for node in in_order(mod["main"]) if isinstance(node, nodes.Call)]
     return list(dict.fromkeys(call.op.name for call in calls if isinstance(call.op, Op)))
 
 
 def extract_fused_functions(mod: IRModule) -> dict[GlobalVar, Any]:
-    """The functions that operators are fused into, of those that are equal one, by names made of hashes."""
+    """The fused functions of ``main``, by global variables named after their structural hash; structurally
+    equal functions appear once."""
     fused = mod
     for one in (SimplifyInference(), FuseOps(3)):
         fused = one(fused)
@@ -184,8 +186,8 @@ def extract_fused_functions(mod: IRModule) -> dict[GlobalVar, Any]:
 
 
 def list_fake_quantized_op_freqs(mod: IRModule) -> dict[str, int]:
-    """How often each operator is called in float between ``qnn.dequantize`` and ``qnn.quantize``, of those
-    that FakeQuantizationToInteger looks at: calls, tuples and constants are all that stands between."""
+    """The number of calls of each operator in float between ``qnn.dequantize`` and ``qnn.quantize``. As in
+    FakeQuantizationToInteger, the region between must consist of operator calls, tuples and constants."""
     found: dict[Any, None] = {}
     for node in in_order(mod["main"]):
         if isinstance(node, nodes.Call) and node.op == "qnn.quantize":
@@ -194,7 +196,7 @@ def list_fake_quantized_op_freqs(mod: IRModule) -> dict[str, int]:
 
 
 def _between(root: Any) -> list[nodes.Call]:
-    """The calls from ``root`` up to the nearest dequantizations; none if other nodes are among them."""
+    """The operator calls from ``root`` back to the nearest dequantizations; ``[]`` if other nodes occur."""
     calls: list[nodes.Call] = []
     seen: set[Any] = set()
     stack = [root]
@@ -220,8 +222,8 @@ def _between(root: Any) -> list[nodes.Call]:
 
 
 def get_calibration_data(mod: IRModule, data: Mapping[str, Any]) -> dict[GlobalVar, dict[str, list[Any]]]:
-    """What every function that ``main`` calls by name is given and gives, when ``main`` runs on ``data``:
-    ``{function: {"inputs": [...], "outputs": [...]}}``. A function is called once."""
+    """Run ``main`` on ``data`` and record the arguments and results of every function that it calls by name:
+    ``{function: {"inputs": [...], "outputs": [...]}}``. Several calls of one function are an error."""
     module = typed(mod)
     main = module["main"]
     calls: list[Any] = [
@@ -250,8 +252,8 @@ def get_calibration_data(mod: IRModule, data: Mapping[str, Any]) -> dict[GlobalV
 
 
 def detect_feature(a: Any, b: Any = None) -> set[Feature]:
-    """The kinds of nodes in an expression, or in all functions of a module; of a module and an expression, in
-    either order, those of the expression."""
+    """The kinds of nodes in an expression or in all functions of a module. Given a module and an expression,
+    in either order, only the expression is analysed."""
     expr = b if isinstance(a, IRModule) and b is not None else a
     if isinstance(expr, IRModule):
         return set().union(*(features(one) for one in expr.functions.values()))

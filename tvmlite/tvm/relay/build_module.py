@@ -1,4 +1,4 @@
-"""TVM's ``relay.build`` and ``relay.create_executor``: a module compiled, or evaluated."""
+"""``relay.build`` and ``relay.create_executor``: compile or evaluate a module."""
 
 from __future__ import annotations
 
@@ -49,11 +49,11 @@ def build(
     params: Mapping[str, Any] | None = None,
     mod_name: str = "default",
 ) -> ExecutorFactoryModule:
-    """``ir_mod`` compiled for ``target``, with ``params`` as constants.
+    """Compile ``ir_mod`` for ``target``, with ``params`` as constants.
 
-    The level is that of the ``PassContext`` around, 3 without one. A context that disables ``AlterOpLayout``
-    lowers it to 2; disabling or requiring other passes is a warning, as the passes that make a model fast are
-    ours.
+    The optimization level is that of the current ``PassContext``, or 3. If the context disables passes that
+    tvmlite has, the level is lowered to the highest without them (2 for ``AlterOpLayout``; a warning for
+    others). Disabled passes that it does not have, and ``required_pass``, are ignored with a warning.
     """
     for name, given in (
         ("workspace_memory_pools", workspace_memory_pools),
@@ -71,7 +71,8 @@ def build(
 def optimize(
     mod: Any, target: Any = None, params: Mapping[str, Any] | None = None
 ) -> tuple[IRModule, dict[str, Any]]:
-    """``mod`` with ``params`` as constants and the portable passes of the level applied."""
+    """Apply to ``mod``, with ``params`` as constants, the target-independent passes of the current level. The
+    returned parameters are always empty."""
     portable = transform.Sequential(
         [
             passes.SimplifyInference(),
@@ -86,7 +87,7 @@ def optimize(
 
 
 def bound(module: IRModule, params: Mapping[str, Any]) -> IRModule:
-    """``module`` with the parameters of ``main`` that ``params`` names as constants."""
+    """``module`` with constants for the parameters of ``main`` that are named in ``params``."""
     if not params:
         return module
     made = module.copy()
@@ -95,7 +96,7 @@ def bound(module: IRModule, params: Mapping[str, Any]) -> IRModule:
 
 
 def bind_params_by_name(func: Any, params: Mapping[str, Any]) -> Any:
-    """``func`` with the parameters that ``params`` names as constants."""
+    """``func`` with constants for the parameters that are named in ``params``."""
     main = func
     names = [param.name for param in main.params]
     for name in params:
@@ -116,7 +117,7 @@ def bind_params_by_name(func: Any, params: Mapping[str, Any]) -> Any:
 
 
 def prepared(module: IRModule, params: Mapping[str, Any]) -> nodes.Module:
-    """``module`` as the compiler takes it: typed, one function, without calls of others."""
+    """``module`` in the compiler's form: typed, with ``main`` as the only function and all calls inlined."""
     if "main" not in module:
         raise InputError("relay.build: the module has no function @main", hint='mod["main"] = function')
     core = to_core(passes.InferType()(bound(module, params)))
@@ -129,7 +130,7 @@ def prepared(module: IRModule, params: Mapping[str, Any]) -> nodes.Module:
 
 
 def _with_own_names(main: nodes.Function) -> nodes.Function:
-    """``main`` with a name of its own for each parameter."""
+    """``main`` with its parameters renamed where several have one name."""
     taken: set[str] = set()
     renamed: dict[Any, Any] = {}
     for param in main.params:
@@ -147,8 +148,7 @@ def _with_own_names(main: nodes.Function) -> nodes.Function:
 
 
 def target_of(given: Any) -> Target:
-    """The target of what TVM's programs pass: a string, a target, or a dict or list of one; by default this
-    machine."""
+    """The target for ``given``: a string, a target, or a dict or list of one; by default this machine."""
     if isinstance(given, Mapping):
         given = next(iter(given.values()), None)
     if isinstance(given, (list, tuple)):
@@ -161,20 +161,20 @@ def _symbol(name: str) -> str:
 
 
 def _records(target: Target) -> Any:
-    """What logs in force say of kernels: nothing, unless a program has entered one (``autotvm``)."""
+    """The records of the tuning logs in force, or None if the program has applied none (``autotvm``)."""
     tuned = sys.modules.get("tvmlite.tvm.tuned")
     return None if tuned is None else tuned.records_in_force(target) or None
 
 
 class Executor:
-    """Evaluates functions of a module; ``create_executor`` makes one."""
+    """Evaluates functions of a module; see ``create_executor``."""
 
     def __init__(self, kind: str, mod: IRModule, target: Any, params: Mapping[str, Any]) -> None:
         self.kind, self.mod, self.target, self._params = kind, mod, target, params
 
     def evaluate(self, expr: Any = None, binds: Any = None) -> Any:
-        """A function of arrays that computes ``expr``, by default ``main``; of an expression that is no
-        function, its value."""
+        """A Python function of arrays that evaluates ``expr``, by default ``main``; if ``expr`` is not a
+        function, its value. ``binds`` maps variables of ``expr`` to values."""
         if binds:
             expr = bind(
                 expr,
@@ -208,7 +208,7 @@ class Executor:
             params, run = self._ready(module)
         names = [param.name for param in params]
 
-        adapts = self.kind in ("graph", "aot")  # as TVM's graph executor copies its inputs
+        adapts = self.kind in ("graph", "aot")  # as in TVM, whose graph executor copies inputs
 
         def call(*args: Any, **named: Any) -> Any:
             left = names[len(args) :]
@@ -233,8 +233,8 @@ class Executor:
         return call
 
     def _ready(self, module: IRModule) -> tuple[Sequence[Any], Callable[[Sequence[Any]], Any]]:
-        """The parameters of ``main``, and what runs it: with ``"vm"``, functions that call themselves are
-        interpreted, with a warning."""
+        """The parameters of ``main`` and a callable that runs it: compiled, or interpreted for ``"debug"``.
+        For ``"vm"``, a module with a function that calls itself is interpreted, with a warning."""
         recursive = calls_itself(module) if self.kind == "vm" else None
         if recursive is not None:
             warn(f"create_executor: {recursive} calls itself: the module is interpreted")
@@ -242,7 +242,7 @@ class Executor:
         return self._interpreted(module) if interprets else self._compiled(module)
 
     def _for_each_shape(self, module: IRModule) -> Callable[[Sequence[Any]], Any]:
-        """What runs ``main``, which is made ready for each combination of shapes when it first comes."""
+        """A callable that runs ``main``, specialized when a combination of shapes first occurs."""
         made: dict[Any, Callable[[Sequence[Any]], Any]] = {}
 
         def run(args: Sequence[Any]) -> Any:
@@ -256,13 +256,13 @@ class Executor:
         return run
 
     def _interpreted(self, module: IRModule) -> tuple[Sequence[Any], Callable[[Sequence[Any]], Any]]:
-        """The parameters of ``main``, and what interprets it."""
+        """The parameters of ``main`` and a callable that interprets it."""
         known = passes.InferType()(bound(module, self._params))
         main, interpreter = known["main"], Interpreter(known)
 
         def usable(value: Any) -> Any:
-            """``value`` with functions that take arrays in the place of closures, and with arrays of its own:
-            numpy gives views of arguments."""
+            """``value`` with Python functions of arrays for closures, and with its arrays copied, as numpy
+            may return views of the arguments."""
             if isinstance(value, tuple):
                 return tuple(map(usable, value))
             if not isinstance(value, Closure):
@@ -278,7 +278,7 @@ class Executor:
         return main.params, lambda args: usable(interpreter.run(main, args))
 
     def _compiled(self, module: IRModule) -> tuple[Sequence[Any], Callable[[Sequence[Any]], Any]]:
-        """The parameters of ``main``, and what runs it compiled."""
+        """The parameters of ``main`` and a callable that runs it compiled."""
         model = prepared(module, self._params)
         lib = compile_model(model, target_of(self.target), opt_level=level_in_force())
         main = passes.InferType()(bound(module, self._params))["main"]
@@ -297,8 +297,8 @@ def create_executor(
     target: Any = "llvm",
     params: Mapping[str, Any] | None = None,
 ) -> Executor:
-    """What evaluates functions of ``mod``: ``"graph"``, ``"vm"`` and ``"aot"`` compile, ``"debug"``
-    interprets operator by operator in numpy, and so does ``"vm"`` where a function calls itself."""
+    """An executor for the functions of ``mod``. The kinds ``"graph"``, ``"vm"`` and ``"aot"`` compile;
+    ``"debug"`` interprets operator by operator in numpy, as does ``"vm"`` if a function calls itself."""
     if kind not in ("debug", "graph", "vm", "aot"):
         raise RuntimeError(f"create_executor: kind is {show(kind)}, expected 'debug', 'graph', 'vm' or 'aot'")
     if device is not None and getattr(device, "device_type", 1) != cpu().device_type:
@@ -308,7 +308,7 @@ def create_executor(
 
 
 def _array(given: Any, type_: Any, adapts: bool) -> Any:
-    """An argument: an array, or a number as one of the parameter's dtype; ``adapts``: arrays, too."""
+    """An argument as an array. Numbers are converted to the parameter's dtype, arrays only if ``adapts``."""
     if isinstance(type_, TupleType):
         return tuple(_array(one, field, adapts) for one, field in zip(given, type_.fields, strict=True))
     if isinstance(given, nodes.Constant):
@@ -325,7 +325,7 @@ def _shape(value: Any) -> Any:
 
 
 def results(value: Any) -> Any:
-    """Arrays as TVM gives them; those of a tuple in one list. Functions are given as they are."""
+    """A result in TVM's form: an array as an NDArray, a tuple as an ADT; functions are not changed."""
     if isinstance(value, (tuple, list)):
         return ADT(0, map(results, value))
     return value if callable(value) else np.asarray(value).view(NDArray)
@@ -334,7 +334,7 @@ def results(value: Any) -> Any:
 def build_config(
     opt_level: int = 2, required_pass: Any = None, disabled_pass: Any = None, trace: Any = None
 ) -> Any:
-    """TVM's old name of ``tvm.transform.PassContext``."""
+    """TVM's old name for ``tvm.transform.PassContext``."""
     return transform.PassContext(opt_level, required_pass, disabled_pass)
 
 

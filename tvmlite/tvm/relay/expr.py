@@ -1,7 +1,7 @@
-"""TVM's ``relay.expr``: the nodes of graphs, which are our own with TVM's constructors and field names.
+"""``relay.expr``: the nodes of graphs, derived from ours, with TVM's constructors and field names.
 
-A node here is a node of ``tvmlite.relay`` of which all parts are nodes here, too. ``adopt`` makes one of an
-expression that our builders, passes or parser made. Passes of ours take them as they are.
+All parts of a node of this module are nodes of this module. ``adopt`` converts an expression that our
+builders, passes or parser made. Our passes accept these nodes without conversion.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ _inferred = later("relay.transform.infer_type", "InferTypeLocal")
 
 
 class RelayExpr(Operators, nodes.Expr):
-    """An expression. Equal only to itself."""
+    """The base class of expressions. An expression is equal only to itself."""
 
     @property
     def checked_type(self) -> Any:
-        """The type, which is inferred here if it was not before, with those of variables that have none."""
+        """The type, inferred now if it is not known yet, together with the types of unannotated variables."""
         if any(isinstance(node, nodes.Var) and node.type is ty.INCOMPLETE for node in _unknown(self)):
             return _inferred(self)
         return ty.adopted(type_of(self))
@@ -48,24 +48,24 @@ class RelayExpr(Operators, nodes.Expr):
         return self.checked_type
 
     def same_as(self, other: object) -> bool:
-        """Whether ``other`` is this very node."""
+        """Whether ``other`` is the same object."""
         return self is other
 
     def struct_info(self) -> Any:
-        """Of Relax, which is another level of TVM."""
+        """Raise an error: this method belongs to TVM's Relax."""
         return missing("struct_info", "checked_type is the type of a relay expression")()
 
     def astext(self, show_meta_data: bool = True, annotate: Any = None) -> str:
-        """The text of TVM's format."""
+        """The expression in TVM's text format."""
         return _astext(self, show_meta_data, annotate)
 
     def as_text(self, show_meta_data: bool = False) -> str:  # type: ignore[override]
-        """As ``str()``: without the large constants."""
+        """The text that ``str()`` gives: without large constants."""
         return _pretty(self, show_meta_data)
 
 
 def _unknown(root: Any) -> Iterator[Any]:
-    """The nodes of ``root`` whose type is not known yet, and the variables that they bind."""
+    """The nodes of ``root`` whose types are not known yet, and the variables that they bind."""
     stack, seen = [root], set()
     while stack:
         node = stack.pop()
@@ -86,7 +86,7 @@ def _exprs(what: str, given: Iterable[Any]) -> tuple[Any, ...]:
 
 
 def expr_of(what: str, given: Any) -> Any:
-    """``given`` as a node here; a TypeInferError about ``what`` if it is no expression."""
+    """``given`` as an operator or a node of this module; a TypeInferError that names ``what`` otherwise."""
     given = getattr(given, "tuple_value", given) if not isinstance(given, nodes.Expr) else given
     if isinstance(given, Op):
         return given
@@ -96,7 +96,7 @@ def expr_of(what: str, given: Any) -> Any:
 
 
 class Var(RelayExpr, nodes.Var):
-    """A variable; without a ``type_annotation``, one whose type is to be inferred."""
+    """A local variable. Without a ``type_annotation``, its type is inferred."""
 
     def __init__(
         self, name_hint: str = "", type_annotation: Any = None, span: Span | None = None, **core: Any
@@ -109,22 +109,22 @@ class Var(RelayExpr, nodes.Var):
 
     @property
     def name_hint(self) -> str:
-        """The name, which need not be the only one of its kind."""
+        """The name, which need not be unique."""
         return self.name
 
     @property
     def vid(self) -> Var:
-        """What two variables of one name differ by."""
+        """The identity that distinguishes variables of one name: the variable itself."""
         return self
 
     @property
     def type_annotation(self) -> Any:
-        """The type as it was written, None if it is to be inferred."""
+        """The type as it was written, or None if it is to be inferred."""
         return None if self.type is ty.INCOMPLETE else self.type
 
 
 class GlobalVar(RelayExpr, nodes.Var):
-    """A function of a module, by its name."""
+    """A reference to a function of a module by its name."""
 
     identity: ClassVar[bool] = False
 
@@ -152,8 +152,8 @@ class Constant(RelayExpr, nodes.Constant):
 
 
 class Call(RelayExpr, nodes.Call):
-    """``op``, an operator, a function or an expression that gives one, applied to ``args``. ``type_args`` are
-    compared, and of no account else: the types of arguments are inferred."""
+    """``op`` (an operator, a function or an expression whose value is a function) applied to ``args``.
+    ``type_args`` only matter for structural comparison, as the types of the arguments are inferred."""
 
     def __init__(
         self, op: Any, args: Iterable[Any] = (), attrs: Any = None, type_args: Any = None, span: Any = None
@@ -169,13 +169,13 @@ class Call(RelayExpr, nodes.Call):
             self.__dict__["given_types"] = tuple(map(ty.adopted, type_args))
 
     def __getitem__(self, name: Any) -> Any:
-        """The attribute ``name``; or, for a number, that one of several results."""
+        """The attribute ``name``, a string; for an integer, that result of a call with several."""
         return nodes.Call.__getitem__(self, name) if isinstance(name, str) else super().__getitem__(name)
 
     @property
     def type_args(self) -> tuple[Any, ...]:
-        """Those that were given; else the types of the arguments of an operator; of a function none, as there
-        are no type variables."""
+        """The ``type_args`` that were given; else the argument types of an operator's call, or ``()`` for a
+        function, as there are no type variables."""
         given = self.__dict__.get("given_types", ())
         if given or not isinstance(self.op, Op):
             return given
@@ -183,7 +183,7 @@ class Call(RelayExpr, nodes.Call):
 
 
 class Function(RelayExpr, nodes.Function):
-    """``body`` of ``params``."""
+    """A function with the parameters ``params`` and the result ``body``."""
 
     def __init__(
         self,
@@ -214,7 +214,7 @@ class Function(RelayExpr, nodes.Function):
 
     @property
     def ret_type(self) -> Any:
-        """The type of the result as it was written or, once it can be, inferred; else None."""
+        """The result type as it was written or, if possible, inferred; else None."""
         declared = self.__dict__.get("declared")
         if declared is not None:
             return declared
@@ -225,17 +225,17 @@ class Function(RelayExpr, nodes.Function):
 
     @property
     def type_params(self) -> tuple[Any, ...]:
-        """Type variables, of which there are none."""
+        """The type variables: always ``()``."""
         return ()
 
     def with_attr(self, attr_key_or_dict: Any, attr_value: Any = None) -> Function:
-        """This function with an attribute, or several of a dict, more."""
+        """A copy of this function with an attribute, or the attributes of a dict, added."""
         more = attr_key_or_dict if isinstance(attr_key_or_dict, dict) else {attr_key_or_dict: attr_value}
         made = {**dict(self.attrs), **plain_attrs(more)}
         return adopt(self._with({"attrs": Attrs(canonical(made))}))
 
     def without_attr(self, attr_key: str) -> Function:
-        """This function without an attribute."""
+        """A copy of this function without the attribute ``attr_key``."""
         kept = tuple(pair for pair in self.attrs if pair[0] != attr_key)
         return adopt(self._with({"attrs": Attrs(kept)}))
 
@@ -245,7 +245,7 @@ class Function(RelayExpr, nodes.Function):
 
 
 class Let(RelayExpr, nodes.Let):
-    """``body`` with ``variable`` standing for ``value``."""
+    """``body``, with ``variable`` bound to ``value``."""
 
     def __init__(
         self, variable: Any = None, value: Any = None, body: Any = None, span: Any = None, **core: Any
@@ -255,7 +255,7 @@ class Let(RelayExpr, nodes.Let):
 
 
 class If(RelayExpr, nodes.If):
-    """``true_branch`` or ``false_branch``, by ``cond``."""
+    """``true_branch`` if ``cond``, a bool scalar, is true, else ``false_branch``."""
 
     def __init__(
         self,
@@ -280,23 +280,23 @@ class If(RelayExpr, nodes.If):
 
     @property
     def true_branch(self) -> Any:
-        """What there is if the condition holds."""
+        """The value if the condition is true."""
         return self.then
 
     @property
     def false_branch(self) -> Any:
-        """What there is otherwise."""
+        """The value if the condition is false."""
         return self.otherwise
 
 
 class Tuple(RelayExpr, nodes.Tuple):
-    """Several values as one."""
+    """A tuple of values."""
 
     def __init__(self, fields: Iterable[Any], span: Any = None) -> None:
         _set(self, fields=_exprs("Tuple: fields", fields), span=span or Span.of_caller())
 
     def astuple(self) -> Tuple:
-        """Itself."""
+        """The tuple itself."""
         return self
 
 
@@ -314,7 +314,7 @@ class TupleGetItem(RelayExpr, nodes.TupleGetItem):
 
 
 class LetDims(RelayExpr, nodes.LetDims):
-    """``body`` with extents that come from data (``tvmlite.relay.LetDims``)."""
+    """``body`` with extents that are computed from data (``tvmlite.relay.LetDims``)."""
 
 
 class Loop(RelayExpr, nodes.Loop):
@@ -322,7 +322,7 @@ class Loop(RelayExpr, nodes.Loop):
 
 
 class TupleWrapper:
-    """A call of several results: it can be indexed, counted and unpacked, and is an argument as it is."""
+    """A call with several results, which can be indexed, unpacked and used as an argument."""
 
     def __init__(self, tuple_value: Any, size: int) -> None:
         self.tuple_value = tuple_value
@@ -333,7 +333,7 @@ class TupleWrapper:
         return self.tuple_value
 
     def astext(self, show_meta_data: bool = True, annotate: Any = None) -> str:
-        """The text of the call."""
+        """The call in TVM's text format."""
         return self.tuple_value.astext(show_meta_data, annotate)
 
     def __getitem__(self, index: int) -> TupleGetItem:
@@ -354,8 +354,8 @@ class TupleWrapper:
 def var(
     name_hint: str, type_annotation: Any = None, shape: Any = None, dtype: Any = "float32", span: Any = None
 ) -> Var:
-    """A variable of a type, a dtype's name (of a scalar) or a ``shape`` and ``dtype``; of none of these if
-    its type is to be inferred."""
+    """A variable whose type is ``type_annotation`` (a type, or a scalar's dtype) or given by ``shape`` and
+    ``dtype``. Without either, its type is inferred."""
     if type_annotation is not None and shape is not None:
         raise TypeInferError("var: type_annotation and shape are both given, expected one", Span.of_caller())
     if shape is not None:
@@ -364,8 +364,8 @@ def var(
 
 
 def const(value: Any, dtype: Any = None, span: Any = None) -> Constant:
-    """A constant of a number, a list or an array. Without a ``dtype``, float64 is float32 and int64 is int32,
-    of arrays of numpy, too, as in TVM; a ``tvm.nd.NDArray`` keeps its own."""
+    """A constant from a number, a list or an array. Without a ``dtype``, float64 becomes float32 and int64
+    becomes int32, as in TVM, also for numpy arrays; a ``tvm.nd.NDArray`` keeps its dtype."""
     given = value.numpy() if isinstance(value, NDArray) else value
     if dtype is None and given is value and isinstance(value, (np.ndarray, np.generic)):
         dtype = _NARROWED.get(value.dtype.name)
@@ -376,7 +376,8 @@ _NARROWED = {"float64": "float32", "int64": "int32"}
 
 
 def bind(expr: Any, binds: Any) -> Any:
-    """``expr`` with variables replaced; those of a function's parameters are none any more."""
+    """Substitute the values of ``binds`` for variables of ``expr``. Bound parameters of a function are
+    removed from its parameters."""
     binds = {adopt(one): adopt(value) for one, value in dict(binds).items()}
     if isinstance(expr, Function):
         kept = [param for param in expr.params if param not in binds]

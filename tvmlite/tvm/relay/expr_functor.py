@@ -1,6 +1,6 @@
-"""TVM's ``relay.expr_functor``: classes with a method for each kind of node, to analyse and to rewrite.
+"""``relay.expr_functor``: visitors and mutators of expressions, with one method for each kind of node.
 
-A node is visited once.
+Each node is visited once, however often it is used.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ _METHODS = (
 
 
 class ExprFunctor:
-    """Calls the method of a node's kind, once for each node; ``memo_map`` has what it gave."""
+    """Calls the method for a node's kind, once for each node; ``memo_map`` has the results."""
 
     def __init__(self) -> None:
         self.memo_map: dict[Any, Any] = {}
 
     def visit(self, expr: Any) -> Any:
-        """What the method of ``expr`` gives, from before if it was visited before."""
+        """The result of the method for the kind of ``expr``, from ``memo_map`` after the first visit."""
         if not isinstance(expr, Op):
             expr = adopt(getattr(expr, "tuple_value", expr) if not isinstance(expr, nodes.Expr) else expr)
         if expr in self.memo_map:
@@ -54,7 +54,7 @@ class ExprFunctor:
 
 
 class ExprVisitor(ExprFunctor):
-    """Visits every node; methods that are overridden say when to visit the parts, with ``super()``."""
+    """Visits every node. An overriding method calls ``super()``'s to visit the node's parts."""
 
     def visit_tuple(self, tup: Any) -> None:
         """Visit the fields."""
@@ -68,7 +68,7 @@ class ExprVisitor(ExprFunctor):
             self.visit(arg)
 
     def visit_var(self, var: Any) -> None:
-        """A variable has no parts."""
+        """Do nothing: a variable has no parts."""
 
     def visit_let(self, let: Any) -> None:
         """Visit the variable, its value and the body."""
@@ -89,13 +89,13 @@ class ExprVisitor(ExprFunctor):
         self.visit(i.false_branch)
 
     def visit_global_var(self, gv: Any) -> None:
-        """A name has no parts."""
+        """Do nothing: a global variable has no parts."""
 
     def visit_constant(self, const: Any) -> None:
-        """A constant has no parts."""
+        """Do nothing: a constant has no parts."""
 
     def visit_op(self, op: Any) -> None:
-        """An operator has no parts."""
+        """Do nothing: an operator has no parts."""
 
     def visit_tuple_getitem(self, t: Any) -> None:
         """Visit the tuple."""
@@ -110,10 +110,10 @@ class ExprVisitor(ExprFunctor):
 
 
 class ExprMutator(ExprFunctor):
-    """Rebuilds every node of what its parts became; a node whose parts are the same is itself."""
+    """Rebuilds every node from the results for its parts; a node whose parts are unchanged is reused."""
 
     def visit_function(self, fn: Any) -> Any:
-        """The function of new parameters and body."""
+        """The function of the visited parameters and body."""
         params = [self.visit(param) for param in fn.params]
         body = self.visit(fn.body)
         if list(params) == list(fn.params) and body is fn.body:
@@ -121,14 +121,14 @@ class ExprMutator(ExprFunctor):
         return Function(params, body, getattr(fn, "declared", None), fn.type_params, fn.attrs, span=fn.span)
 
     def visit_let(self, let: Any) -> Any:
-        """The let of a new variable, value and body."""
+        """The let of the visited variable, value and body."""
         var, value, body = self.visit(let.var), self.visit(let.value), self.visit(let.body)
         return (
             let if (var, value, body) == (let.var, let.value, let.body) else Let(var, value, body, let.span)
         )
 
     def visit_call(self, call: Any) -> Any:
-        """The call of new arguments."""
+        """The call of the visited operator and arguments."""
         op = self.visit(call.op)
         args = [self.visit(arg) for arg in call.args]
         return (
@@ -142,22 +142,22 @@ class ExprMutator(ExprFunctor):
     visit_global_var = visit_op = visit_constant = visit_constructor = visit_var
 
     def visit_if(self, ite: Any) -> Any:
-        """The branches of new parts."""
+        """The ``If`` of the visited condition and branches."""
         parts = [self.visit(ite.cond), self.visit(ite.true_branch), self.visit(ite.false_branch)]
         return ite if parts == [ite.cond, ite.true_branch, ite.false_branch] else If(*parts, span=ite.span)
 
     def visit_tuple(self, tup: Any) -> Any:
-        """The tuple of new fields."""
+        """The tuple of the visited fields."""
         fields = [self.visit(field) for field in tup.fields]
         return tup if fields == list(tup.fields) else Tuple(fields, tup.span)
 
     def visit_tuple_getitem(self, op: Any) -> Any:
-        """The field of a new tuple."""
+        """The same field of the visited tuple."""
         value = self.visit(op.tuple_value)
         return op if value is op.tuple_value else TupleGetItem(value, op.index, op.span)
 
     def visit_loop(self, loop: Any) -> Any:
-        """The loop of new children."""
+        """The loop, or ``LetDims``, of the visited children."""
         return adopt(loop.map_children(self.visit))
 
     visit_let_dims = visit_loop

@@ -1,4 +1,4 @@
-"""TVM's ``relay.frontend``: models of other frameworks as modules and parameters."""
+"""``relay.frontend``: converts models of other frameworks to modules and parameters."""
 
 from __future__ import annotations
 
@@ -34,13 +34,13 @@ def from_onnx(
     convert_config: Any = None,
     export_node_renamed_model_path: str | None = None,
 ) -> tuple[IRModule, dict[str, Any]]:
-    """The module of an ONNX model (a ``ModelProto``, a path or bytes) and its parameters.
+    """Convert an ONNX model (a ``ModelProto``, a path or bytes) to a module and its parameters.
 
-    ``shape`` gives shapes by the inputs' names, of numbers, names or ``relay.Any()``. Weights are constants
-    of the module, and there are no parameters, unless ``freeze_params`` is False: then those that are there
-    as the model has them are further inputs of ``main``, and the parameters. What decides a shape, or was
-    computed at import, stays a constant. Operators are read as those of version ``opset``, if it is given.
-    ``dtype``, by names of inputs, must be what the model says; ``convert_config`` is of no account.
+    ``shape`` maps input names to shapes of numbers, names or ``relay.Any()``. With ``freeze_params``, weights
+    are constants of the module and there are no parameters. Without it, the weights that the import left
+    unchanged become further inputs of ``main`` and are returned as parameters; weights that determine a shape
+    or were folded at import stay constants. ``opset`` overrides the model's operator set version. ``dtype``,
+    a dict by input names, must agree with the model. ``convert_config`` has no effect.
     """
     if export_node_renamed_model_path is not None:
         missing(
@@ -62,8 +62,8 @@ def from_onnx(
 
 
 def _with_opset(model: Any, opset: int) -> Any:
-    """A model of the operators of ``model``, in ONNX's own domain those of version ``opset``."""
-    import onnx  # it is an extra
+    """A copy of ``model`` that imports version ``opset`` of ONNX's default domain."""
+    import onnx  # an optional dependency
 
     if isinstance(model, (str, os.PathLike)):
         model = onnx.load(model)
@@ -90,12 +90,11 @@ def _check_dtypes(params: Iterable[nodes.Var], dtypes: Mapping[str, Any]) -> Non
 
 
 _WEIGHT = re.compile(r'initializer "(.*)"', re.DOTALL)
-"""What the importer notes at a constant that is a weight of the model: its name."""
+"""The note in the span of a constant that the importer made of a weight, with the weight's name."""
 
 
 def _with_parameters(module: nodes.Module) -> tuple[nodes.Module, dict[str, Any]]:
-    """``module`` with the weights of the model as inputs of ``main`` behind the others, and their values by
-    name."""
+    """``module`` with the model's weights as further inputs of ``main``, and the weights by name."""
     main = module.main
     found: dict[str, list[nodes.Constant]] = {}
     for node in walk(main.body):
@@ -112,7 +111,7 @@ def _with_parameters(module: nodes.Module) -> tuple[nodes.Module, dict[str, Any]
 
 
 def _with_inputs(attrs: Any, names: Iterable[str]) -> Any:
-    """The attributes of a module that has the arrays ``names`` as further inputs."""
+    """The module attributes ``attrs`` with the arrays ``names`` as further inputs."""
     known = dict(attrs)
     if "inputs" not in known:
         return attrs
@@ -120,14 +119,14 @@ def _with_inputs(attrs: Any, names: Iterable[str]) -> Any:
 
 
 def _extent(given: Any) -> Any:
-    """An extent as the importer takes it: one that is ``relay.Any()`` by its name, a constant as a number."""
+    """An extent in the importer's form: a constant as a number, ``relay.Any()`` as its name."""
     if isinstance(given, e.Const):
         return given.value
     return given.name if isinstance(given, ty.Any) else given
 
 
 def of_core(core: nodes.Module) -> IRModule:
-    """A module of ours as TVM's."""
+    """The ``IRModule`` of a module of ``tvmlite.relay``."""
     made = IRModule()
     for name, function in core.functions.items():
         made[name] = adopt(function)

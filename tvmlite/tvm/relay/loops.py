@@ -1,4 +1,4 @@
-"""TVM's ``relay.loops``: loops that are built of Python functions."""
+"""``relay.loops``: loops whose condition and body are given as Python functions."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ __all__ = ["while_loop"]
 def while_loop(
     cond: Callable[..., Any], loop_vars: Sequence[Any], loop_bodies: Callable[..., Sequence[Any]]
 ) -> Function:
-    """A function of the first values of ``loop_vars`` that gives the tuple of the last ones: as long as
-    ``cond(*values)``, a bool scalar, holds, ``loop_bodies(*values)`` gives the next.
+    """Make a function that maps the initial values of the loop variables to a tuple of their final values. As
+    long as ``cond(*values)``, a bool scalar, is true, ``loop_bodies(*values)`` computes the next values.
 
-    The types of ``loop_vars``, variables or other expressions, are those of the values in every iteration.
+    ``loop_vars`` are variables or other expressions; the values have their types in every iteration.
     """
     given = [expr_of(f"while_loop: loop_vars[{index}]", one) for index, one in enumerate(loop_vars)]
     initial, states = (tuple(_fresh(one, index) for index, one in enumerate(given)) for _ in range(2))
@@ -36,13 +36,13 @@ def while_loop(
             "one for each of loop_vars",
             Span.of_caller(),
         )
-    first = expr_of("while_loop: what cond gives", cond(*initial))
-    again = expr_of("while_loop: what cond gives", cond(*next_states))
+    first = expr_of("while_loop: the result of cond", cond(*initial))
+    again = expr_of("while_loop: the result of cond", cond(*next_states))
     loop = adopt(
         nodes.Loop(
             Var("iteration", TensorType((), "int64")),
             states,
-            nodes.NO_END,
+            nodes.UNLIMITED_TRIP_COUNT,
             first,
             initial,
             RelayTuple([again, *next_states]),
@@ -53,7 +53,7 @@ def while_loop(
 
 
 def _fresh(given: Any, index: int) -> Var:
-    """A variable of the type of ``given``."""
+    """A new variable with the type of ``given`` and, if that is a variable, its name."""
     name = given.name if isinstance(given, Var) else f"arg{index}"
     type_ = given.type_annotation if isinstance(given, Var) else given.checked_type
     if type_ is None:

@@ -1,4 +1,4 @@
-"""The level of ``tvmlite.compile`` that a context of passes asks for."""
+"""The optimization level of ``tvmlite.compile`` that follows from the current ``PassContext``."""
 
 from __future__ import annotations
 
@@ -6,11 +6,12 @@ from tvmlite.core.span import warn
 from tvmlite.tvm.ir import transform
 
 _LEVEL = 3
-"""The level of a build outside of any ``PassContext``: ours, above TVM's 2."""
+"""The level of a build outside any ``PassContext``: tvmlite's default, where TVM's is 2."""
 
 
 def level_in_force() -> int:
-    """The level that the context says, or the highest below it without the passes that it disables."""
+    """The level of the current ``PassContext``, or the highest below it that runs none of the passes that the
+    context disables."""
     context = transform.PassContext.current()
     if context is transform.DEFAULT:
         return _LEVEL
@@ -41,4 +42,4 @@ _FIRST_LEVEL = {
     "SimplifyExpr": 2,
     "SimplifyInference": 1,
 }
-"""The first level of ``tvmlite.compile`` that has a pass, by TVM's name of it."""
+"""The lowest level of ``tvmlite.compile`` that runs a pass, by TVM's name for the pass."""

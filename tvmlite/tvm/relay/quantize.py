@@ -1,11 +1,11 @@
-"""TVM's ``relay.quantize``: options in a block, over ``tvmlite.relay.quantize``.
+"""``relay.quantize``: quantization with the options of a ``with`` block, by ``tvmlite.relay.quantize``.
 
 ::
 
     with relay.quantize.qconfig(calibrate_mode="kl_divergence", skip_conv_layers=[0]):
         mod = relay.quantize.quantize(mod, params, dataset=calibration_data)
 
-What it makes are floats with rounding in the graph, which ``relay.build`` compiles to integer kernels.
+The resulting graph computes in floats with rounding; ``relay.build`` compiles it to integer kernels.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ from tvmlite.tvm.autotvm.task.relay_integration import bound
 from tvmlite.tvm.ir.module import IRModule
 
 _MODES = {"kl_divergence": "entropy", "percentile": "percentile", "global_scale": ""}
-"""Ways to choose ranges of activations, by what they are called here."""
+"""The calibration methods of ``tvmlite.relay.quantize`` by TVM's ``calibrate_mode``."""
 
 _ANY: Mapping[str, Any] = {
     "calibrate_chunk_by": -1,
     "round_for_shift": True,
     "global_scale": 8.0,
 }
-"""Options of no account, whatever they are: how TVM's integer kernels shift, and memory of calibration."""
+"""Options without effect, with TVM's defaults: shifts of TVM's integer kernels, and calibration."""
 
 _CHOICES: Mapping[str, tuple[Any, ...]] = {
     "nbit_input": (8,),
@@ -50,13 +50,13 @@ _CHOICES: Mapping[str, tuple[Any, ...]] = {
     "rounding": ("UPWARD", "TONEAREST"),
     "partition_conversions": ("disabled",),
 }
-"""Of the other options what can be done, the default first."""
+"""The supported values of the other options, the default first."""
 
 
 class QConfig:
-    """The options of ``quantize`` within a block; see ``qconfig``."""
+    """The options of ``quantize`` in a ``with`` block; see ``qconfig``."""
 
-    _blocks: list[QConfig] = []  # noqa: RUF012  the blocks that are entered, innermost last
+    _blocks: list[QConfig] = []  # noqa: RUF012  the options of the nested blocks, innermost last
 
     def __init__(self, **options: Any) -> None:
         self._options = {
@@ -77,7 +77,7 @@ class QConfig:
         return self._options[name]
 
     def guard(self, ref_call: Any) -> bool:
-        """Whether an operator is quantized: all are that can be."""
+        """Whether to quantize the operator of ``ref_call``: always True."""
         return True
 
     def __enter__(self) -> QConfig:
@@ -89,25 +89,26 @@ class QConfig:
 
 
 def qconfig(**kwargs: Any) -> QConfig:
-    """Options for a block: what cannot be done is an UnsupportedError that names it. An option that there is
-    not changes nothing, as in TVM, with a warning.
+    """The options of ``quantize`` for a ``with`` block. An unsupported value is an UnsupportedError. An
+    unknown option has no effect, as in TVM, but gives a warning.
 
-    ``calibrate_mode`` is ``"kl_divergence"`` or ``"percentile"``, on a dataset, or ``"global_scale"``:
-    there is no range for all activations here, they are computed in each run. ``skip_conv_layers`` are
-    places of convolutions that stay float, of ``skip_dense_layer`` all dense layers do. Weights have a
-    scale for each channel, of whatever value, whichever ``weight_scale`` is given.
+    ``calibrate_mode`` is ``"kl_divergence"`` or ``"percentile"``, which need a dataset, or
+    ``"global_scale"``. Unlike TVM, the last does not use one range for all activations: the ranges are
+    computed in each run. The convolutions at the indices ``skip_conv_layers`` stay in float, and with
+    ``skip_dense_layer`` all dense layers do. Weights have a scale for each channel, which need not be a power
+    of two, whatever ``weight_scale`` is.
     """
     return QConfig(**kwargs)
 
 
 def current_qconfig() -> QConfig:
-    """The options in force."""
+    """The options of the innermost block, or the defaults."""
     return QConfig._blocks[-1] if QConfig._blocks else QConfig()
 
 
 def quantize(mod: Any, params: Mapping[str, Any] | None = None, dataset: Iterable[Any] | None = None) -> Any:
-    """``mod`` with ``params`` as constants, in 8 bits as the options in force say; ``dataset`` gives inputs
-    by name. Gives a module of the kind of ``mod``."""
+    """Quantize ``mod``, with ``params`` as constants, to 8 bits by the current ``qconfig``. ``dataset`` is an
+    iterable of inputs by name, for calibration. The result is a module of the same class as ``mod``."""
     options = current_qconfig()
     module = bound(mod, params)
     mode = options.calibrate_mode
@@ -142,14 +143,14 @@ def quantize(mod: Any, params: Mapping[str, Any] | None = None, dataset: Iterabl
 
 
 def _as_given(made: Module, mod: Any) -> Any:
-    """``made`` as a module of the kind of ``mod``."""
+    """``made`` as a module of the class of ``mod``."""
     ours = isinstance(mod, Module) or not type(mod).__module__.startswith("tvmlite.tvm.")
     return made if ours else IRModule.from_expr(made.main)
 
 
 def _of_dtypes(run: Any, module: Module) -> Any:
-    """The inputs of one run, floats in the dtypes of the parameters, as ``set_input`` takes them, and without
-    those that the model does not have."""
+    """The inputs of one run, with floats converted to the parameters' dtypes, as ``set_input`` does, and
+    without inputs that the model does not have."""
     if not isinstance(run, Mapping):
         return run
     dtypes = {param.name: getattr(param.type, "dtype", "") for param in module.main.params}
@@ -178,7 +179,7 @@ def _checked(name: str, value: Any) -> Any:
 
 
 def _layers(module: Module) -> list[tuple[str, str]]:
-    """The name and the operator of each layer that might be quantized, in order."""
+    """The name and the operator of each layer that could be quantized, in order."""
     names = names_of(prepare(module).main.body)
     return [
         (name, str(node.op)) for node, name in names.items() if isinstance(node, Call) and is_product(node)
@@ -186,7 +187,7 @@ def _layers(module: Module) -> list[tuple[str, str]]:
 
 
 def _at(names: Sequence[str], places: Sequence[int]) -> list[str]:
-    """Those of ``names`` at ``places``; a place beyond the last names none, as in TVM."""
+    """The ``names`` at the indices ``places``; as in TVM, an index out of range is ignored."""
     return [name for place, name in enumerate(names) if place in places]
 
 

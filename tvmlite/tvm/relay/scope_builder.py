@@ -1,4 +1,4 @@
-"""TVM's ``relay.scope_builder``: lets and branches written in the order in which they are evaluated."""
+"""``relay.scope_builder``: builds lets and branches in the order in which they are evaluated."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from tvmlite.tvm.relay.expr import If, Let, Var, expr_of
 
 
 class ScopeBuilder:
-    """``sb.let("x", value)`` names a value, ``sb.ret(value)`` ends a scope, ``sb.get()`` gives what was
-    built; ``with sb.if_scope(cond): ...`` and ``with sb.else_scope(): ...`` have scopes of their own."""
+    """Builds an expression: ``sb.let("x", value)`` binds a value to a name, ``sb.ret(value)`` ends the scope
+    and ``sb.get()`` returns the expression. ``if_scope`` and ``else_scope`` open nested scopes (``with``)."""
 
     def __init__(self) -> None:
         self._lets: list[list[Callable[[Any], Any]]] = [[]]
@@ -20,7 +20,8 @@ class ScopeBuilder:
         self._then: Any = None
 
     def let(self, var: Any, value: Any) -> Any:
-        """Give ``value`` a name: a string, a name and a type, or a variable."""
+        """Bind ``value`` to ``var``, a name, a pair of a name and a type, or a variable; return the
+        variable."""
         value = expr_of("let: value", value)
         if isinstance(var, (tuple, list)):
             if len(var) != 2:
@@ -32,7 +33,7 @@ class ScopeBuilder:
 
     @contextmanager
     def if_scope(self, cond: Any) -> Iterator[None]:
-        """The scope of what there is if ``cond`` holds; ``else_scope`` must follow."""
+        """Open the scope of the true branch; ``else_scope`` must follow."""
         cond = expr_of("if_scope: cond", cond)
         self._enter()
         yield
@@ -40,7 +41,7 @@ class ScopeBuilder:
 
     @contextmanager
     def else_scope(self) -> Iterator[None]:
-        """The scope of what there is otherwise."""
+        """Open the scope of the false branch, whose end sets the enclosing scope's value to the ``If``."""
         if self._then is None:
             raise RuntimeError("else_scope: there is no if_scope before it")
         (cond, then), self._then = self._then, None
@@ -50,17 +51,17 @@ class ScopeBuilder:
         self._values[-1] = If(cond, then, otherwise)
 
     def type_of(self, expr: Any) -> Any:
-        """The type of ``expr``, a variable's as it is written."""
+        """The type of ``expr``; for a variable, its annotation."""
         return expr.type_annotation if isinstance(expr, Var) else expr.checked_type
 
     def ret(self, value: Any) -> None:
-        """The value of the innermost scope."""
+        """Set the value of the innermost scope."""
         if self._values[-1] is not None:
             raise RuntimeError("ret: the value of this scope is set already")
         self._values[-1] = expr_of("ret: value", value)
 
     def get(self) -> Any:
-        """What was built."""
+        """The expression of the innermost scope: its value within its lets."""
         if self._values[-1] is None:
             raise RuntimeError("get: the scope has no value: ret is missing")
         value = self._values[-1]

@@ -1,4 +1,4 @@
-"""TVM's ``relay.ty``: types, which here are our own that can be compared with ``==``."""
+"""``relay.ty``: TVM's type classes, derived from ours; they can be compared with ``==``."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from tvmlite.tvm.absent import missing, refusing
 from tvmlite.tvm.lazy import later
 
 _DTYPES = {"float": "float32", "int": "int32", "uint": "uint32", "uint1": "bool"}
-"""TVM's other names of dtypes."""
+"""TVM's short names of dtypes."""
 
 _numbers = itertools.count(1)
 
@@ -33,18 +33,18 @@ _show = later("relay.text.printer", "show_type")
 
 
 class Type(Node):
-    """A type. Two are equal if they are of one kind and their parts are."""
+    """The base class of types. Two types are equal if they are of one kind and their parts are equal."""
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Node) and same_type(self, other)
 
     def same_as(self, other: object) -> bool:
-        """Whether ``other`` is this very type."""
+        """Whether ``other`` is the same object."""
         return self is other
 
     @property
     def span(self) -> None:
-        """Where a program wrote the type: nobody knows."""
+        """None: the source location of a type is not recorded."""
         return None
 
     def __str__(self) -> str:
@@ -58,7 +58,7 @@ class Type(Node):
 
 
 class Extent(int):
-    """An extent that is a number, which TVM's programs ask for as ``value``."""
+    """A known extent: an integer that also has TVM's ``value`` and ``dtype``."""
 
     __hash__ = int.__hash__
 
@@ -80,7 +80,7 @@ class Extent(int):
 
 
 class Any(te.SizeVar):
-    """An extent that is known when the program runs only; each is one of its own."""
+    """An extent that is known only at run time; every instance is another extent."""
 
     def __init__(self) -> None:
         super().__init__(f"any_{next(_numbers)}", "int64")
@@ -92,7 +92,7 @@ class Any(te.SizeVar):
 class TensorType(Type, types.TensorType):
     """A tensor's shape and dtype. Extents are numbers, ``Any()``, or expressions over variables of ``te``.
 
-    One ``Any()`` several times, as in ``(Any(),) * 3``, are as many extents.
+    An ``Any()`` used several times in a shape, as in ``(Any(),) * 3``, is replaced by distinct ones.
     """
 
     def __init__(self, shape: Anything, dtype: Anything = "float32") -> None:
@@ -100,7 +100,7 @@ class TensorType(Type, types.TensorType):
 
     @classmethod
     def of(cls, given: types.TensorType) -> TensorType:
-        """The type of ours as one of these, with the extents that it has in common as they are."""
+        """The ``TensorType`` of this class for a type of ours; repeated extents stay the same."""
         made = object.__new__(cls)
         made._set(given.shape, given.dtype)
         return made
@@ -114,14 +114,14 @@ class TensorType(Type, types.TensorType):
 
     @property
     def concrete_shape(self) -> tuple[int, ...]:
-        """The extents, all of which must be numbers."""
+        """The extents as ints; a TypeInferError if one is not a number."""
         if not self.is_static:
             raise TypeInferError(f"concrete_shape: {self} has extents that are no numbers", Span.of_caller())
         return tuple(int(extent) for extent in self.shape)  # type: ignore[arg-type]
 
 
 class TupleType(Type, types.TupleType):
-    """Several types as one."""
+    """The type of a tuple, with the types of its fields."""
 
     def __init__(self, fields: Iterable[Anything]) -> None:
         object.__setattr__(self, "fields", tuple(adopted(field) for field in fields))
@@ -156,20 +156,21 @@ class FuncType(Type, types.FuncType):
 
     @property
     def type_params(self) -> tuple[Anything, ...]:
-        """Variables for types: none."""
+        """The type variables: always ``()``."""
         return ()
 
     type_constraints = type_params
 
 
 class TypeKind(IntEnum):
-    """TVM's kinds of types, of which values have the first."""
+    """TVM's kinds of types; values have ``Type``."""
 
     Type, ShapeVar, BaseType, Constraint, AdtHandle, TypeData = 0, 1, 2, 4, 5, 6
 
 
 class IncompleteType(Type):
-    """A type that is to be inferred, equal only to itself; as the type of a part, any is as another."""
+    """A type that is still to be inferred, equal only to itself. As a part of another type, every instance is
+    replaced by ``INCOMPLETE``."""
 
     def __init__(self, kind: int = TypeKind.Type) -> None:
         object.__setattr__(self, "kind", TypeKind(kind))
@@ -182,7 +183,7 @@ INCOMPLETE = IncompleteType()
 
 
 def adopted(given: Anything) -> Anything:
-    """A type of ours as one of these; None is one to be inferred, a dtype's name a scalar's."""
+    """``given`` as a type of this module: a type of ours, None for a type to infer, or a scalar's dtype."""
     match given:
         case None | IncompleteType():
             return INCOMPLETE
@@ -200,7 +201,7 @@ def adopted(given: Anything) -> Anything:
 
 
 def is_complete(type_: Anything) -> bool:
-    """Whether nothing of ``type_`` is to be inferred."""
+    """Whether ``type_`` has no part that is still to be inferred."""
     match type_:
         case types.TensorType():
             return True
@@ -212,7 +213,7 @@ def is_complete(type_: Anything) -> bool:
 
 
 def extents(shape: Anything) -> tuple[Anything, ...]:
-    """A shape as types have it, of what TVM's programs write."""
+    """The extents of ``shape`` in the form that types have: one extent, or an iterable of them."""
     if isinstance(shape, (int, np.integer, str, te.Expr)):
         shape = (shape,)
     if not isinstance(shape, Iterable):
@@ -221,7 +222,7 @@ def extents(shape: Anything) -> tuple[Anything, ...]:
 
 
 def _apart(shape: tuple[Anything, ...]) -> tuple[Anything, ...]:
-    """``shape`` with another ``Any()`` where one stands again."""
+    """``shape`` with a new ``Any()`` for each repetition of one."""
     met: set[Anything] = set()
     made = []
     for one in shape:
@@ -231,7 +232,7 @@ def _apart(shape: tuple[Anything, ...]) -> tuple[Anything, ...]:
 
 
 def extent(given: Anything) -> Anything:
-    """One extent: an int, or an int64 expression over our dimensions, which have the names of variables."""
+    """One extent: an int, or an int64 expression in which variables are dimensions of the same names."""
     if isinstance(given, (int, np.integer)):
         return int(given)
     if isinstance(given, str):
@@ -252,8 +253,8 @@ _ROUNDED = ("ceil", "floor", "round", "trunc")
 
 
 def _long(given: te.Expr) -> te.Expr:
-    """``given`` with variables as our dimensions, in int64. In floats there may be sums and products of whole
-    numbers, ``round(n * 2.0)``, which are whole themselves."""
+    """``given`` in int64, with our dimensions for variables. Float arithmetic is allowed if all its values
+    are whole: sums and products of whole numbers, as in ``round(n * 2.0)``."""
 
     def rule(node: Anything) -> Anything:
         if isinstance(node, te.Const) and node.value == int(node.value):
@@ -272,7 +273,8 @@ def _long(given: te.Expr) -> te.Expr:
 
 
 def same_type(a: Anything, b: Anything) -> bool:
-    """Whether two types are equal; an ``Any()`` equals any other, and what a tensor gives, as in TVM."""
+    """Whether two types are equal. As in TVM, an ``Any()`` equals any other, and any extent that is computed
+    from a tensor."""
     match a, b:
         case types.TensorType(), types.TensorType():
             return (
@@ -295,7 +297,7 @@ def _same_extent(a: Anything, b: Anything) -> bool:
 
 
 def is_unknown(extent: Anything) -> bool:
-    """Whether ``extent`` is, or is computed of, one that is known when the program runs only."""
+    """Whether ``extent`` is an ``Any()`` or an expression with one."""
     return isinstance(extent, te.Expr) and any(isinstance(node, Any) for node in postorder(extent))
 
 
@@ -304,7 +306,7 @@ def _is_computed(extent: Anything) -> bool:
 
 
 def computed(name: str) -> te.SizeVar:
-    """A new extent that a tensor gives when the program runs: ``relay.zeros(shape, "float32")``."""
+    """A new extent that a tensor has at run time, as in ``relay.zeros(shape, "float32")``."""
     made = dim(name)
     _computed.add(made)
     return made

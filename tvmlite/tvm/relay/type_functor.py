@@ -1,5 +1,4 @@
-"""TVM's ``relay.type_functor``: classes with a method for each kind of type, to look at types and to change
-them."""
+"""``relay.type_functor``: visitors and mutators of types, with one method for each kind of type."""
 
 from __future__ import annotations
 
@@ -20,10 +19,10 @@ _METHODS = (
 
 
 class TypeFunctor:
-    """Calls the method of a type's kind, which those who derive from it have."""
+    """Calls the method for a type's kind; subclasses define the methods."""
 
     def visit(self, typ: Any) -> Any:
-        """What the method of ``typ`` gives."""
+        """The result of the method for the kind of ``typ``."""
         for kind, name in _METHODS:
             if isinstance(typ, kind):
                 return getattr(self, name)(typ)
@@ -36,14 +35,13 @@ class TypeFunctor:
 
 
 class TypeVisitor(TypeFunctor):
-    """Visits every type in a type; methods that are overridden say when to visit the parts, with
-    ``super()``."""
+    """Visits a type and the types in it. An overriding method calls ``super()``'s to visit the parts."""
 
     def visit_tensor_type(self, tt: Any) -> None:
-        """Nothing: a tensor's type has no types in it."""
+        """Do nothing: a tensor's type contains no other types."""
 
     def visit_incomplete_type(self, it: Any) -> None:
-        """Nothing."""
+        """Do nothing."""
 
     def visit_tuple_type(self, tt: Any) -> None:
         """Visit the fields."""
@@ -51,13 +49,13 @@ class TypeVisitor(TypeFunctor):
             self.visit(field)
 
     def visit_func_type(self, ft: Any) -> None:
-        """Visit the types of the parameters, then that of the result."""
+        """Visit the parameter types, then the result type."""
         for part in (*ft.arg_types, ft.ret_type):
             self.visit(part)
 
 
 class TypeMutator(TypeFunctor):
-    """Gives every type anew, of what its parts became; methods that are overridden change some."""
+    """Rebuilds a type from the results for its parts; overriding methods replace some of them."""
 
     def visit_tensor_type(self, tt: Any) -> Any:
         """The type itself."""
@@ -68,11 +66,11 @@ class TypeMutator(TypeFunctor):
         return it
 
     def visit_tuple_type(self, tt: Any) -> Any:
-        """The type of the fields visited."""
+        """The tuple type of the visited fields."""
         return TupleType([self.visit(field) for field in tt.fields])
 
     def visit_func_type(self, ft: Any) -> Any:
-        """The type of the parameters and the result visited."""
+        """The function type of the visited parameter types and result type."""
         return FuncType([self.visit(one) for one in ft.arg_types], self.visit(ft.ret_type))
 
 

@@ -1,4 +1,4 @@
-"""TVM's ``relay.vm``: here control flow is compiled, so that what it compiles is a library, too."""
+"""``relay.vm``: TVM's virtual machine. Control flow is compiled here, so that an executable is a library."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from tvmlite.tvm.runtime.devices import require_present
 from tvmlite.tvm.runtime.loading import LoadedModel
 
 _CODE = b"tvmlite: all of the model is in its library\n"
-"""What ``Executable.save`` gives in place of TVM's byte code."""
+"""The result of ``Executable.save`` in place of TVM's byte code."""
 
 _NO_CODE = (
     "control flow is compiled into the library, and no byte code runs: lib.lib.report lists the kernels"
@@ -47,20 +47,20 @@ _ABSENT = {
         "constants are in the library: leave weights out of params, and they are inputs",
     ),
 }
-"""Attributes of TVM's executables and virtual machines: what to use in their place."""
+"""Attributes of TVM's executables and virtual machines that are not supported, and what to use instead."""
 
 
 def _refused(owner: str, name: str) -> Any:
-    """The error for an attribute of TVM's; an AttributeError for one that TVM has not."""
+    """Raise an UnsupportedError for an attribute that only TVM has, or else an AttributeError."""
     if name in _ABSENT:
         raise UnsupportedError(f"{owner}.{name} is not in tvmlite", Span.of_caller(), _ABSENT[name])
     raise AttributeError(f"{owner} has no attribute {name!r}")
 
 
 class WithoutLibrary:
-    """In place of a library: ``main`` of types that depend on extents that are ``relay.Any()``, compiled for
-    each combination of shapes when it first comes, or of functions that call themselves, interpreted. It
-    cannot be exported, for the ``reason`` given."""
+    """Stands in for a library where ``main`` cannot be compiled in advance. If types depend on
+    ``relay.Any()`` extents, ``main`` is compiled when a combination of shapes first occurs; if a function
+    calls itself, it is interpreted. Exporting raises an error that has ``reason``."""
 
     def __init__(self, module: IRModule, target: Any, reason: str) -> None:
         self.lib, self._reason = self, reason
@@ -68,15 +68,15 @@ class WithoutLibrary:
         self._run = create_executor("vm", module, target=target).evaluate()
 
     def __call__(self, *arrays: Any) -> Any:
-        """What ``main`` gives for ``arrays``."""
+        """Run ``main`` on ``arrays``."""
         return self._run(*arrays)
 
     def export_library(self, file_name: Any, **options: Any) -> None:
-        """An error: there is no library."""
+        """Raise an UnsupportedError: there is no library."""
         self._refuse("export_library")
 
     def profile(self, *arrays: Any, **named: Any) -> NoReturn:
-        """An error: there are no kernels before a call."""
+        """Raise an UnsupportedError: there are no kernels before a call."""
         self._refuse("profile")
 
     def _refuse(self, what: str) -> NoReturn:
@@ -89,7 +89,7 @@ _HINT = "give extents that are the same one name, shape=('n', 3); relay.loops.wh
 class Executable:
     """A compiled module: ``VirtualMachine(exe, device)`` runs it.
 
-    ``mod`` is the module that ``export_library`` writes, ``lib`` the compiled model of tvmlite.
+    ``mod`` is the module whose ``export_library`` writes the library, ``lib`` is tvmlite's compiled model.
     """
 
     def __init__(self, mod: ExecutorFactoryModule | LoadedModel | WithoutLibrary) -> None:
@@ -102,12 +102,13 @@ class Executable:
         return _refused("Executable", name)
 
     def save(self) -> tuple[bytearray, Any]:
-        """Code, which says no more than that there is none, and the module to export."""
+        """Return placeholder byte code, as there is none, and the module to export."""
         return bytearray(_CODE), self.mod
 
     @staticmethod
     def load_exec(bytecode: Any, lib: Any) -> Executable:
-        """What ``save`` gave: ``lib`` is the module, or what ``tvm.runtime.load_module`` made of its file."""
+        """Restore the executable from the results of ``save``; ``lib`` is the module, or its exported library
+        as loaded by ``tvm.runtime.load_module``."""
         if bytes(bytecode) != _CODE:
             raise InputError(
                 "load_exec: bytecode is not of tvmlite's Executable.save: compile the module again"
@@ -130,10 +131,11 @@ def _require_main(where: str, func_name: str) -> None:
 def compile(
     mod: Any, target: Any = None, target_host: Any = None, params: Mapping[str, Any] | None = None
 ) -> Executable:
-    """``mod`` compiled for ``target``, with ``params`` as constants.
+    """Compile ``mod`` for ``target``, with ``params`` as constants.
 
-    Where types depend on extents that are ``relay.Any()``, ``main`` is compiled for each combination of
-    shapes when it first comes, with a warning; where a function calls itself, it is interpreted, with one.
+    If types depend on ``relay.Any()`` extents, a warning is given and ``main`` is compiled when a combination
+    of shapes first occurs. If a function calls itself, ``create_executor`` warns and the module is
+    interpreted.
     """
     module = bound(mod if isinstance(mod, IRModule) else IRModule.from_expr(mod), params or {})
     recursive = calls_itself(module)
@@ -150,7 +152,7 @@ def compile(
 
 
 class VMCompiler:
-    """The steps of ``compile``, one by one."""
+    """The steps of ``compile`` as separate methods."""
 
     def __init__(self) -> None:
         self._params: dict[str, Any] = {}
@@ -158,7 +160,7 @@ class VMCompiler:
         self._exe: Executable | None = None
 
     def set_params(self, params: Mapping[str, Any]) -> None:
-        """Parameters that become constants."""
+        """Set the parameters that become constants."""
         self._params = dict(params)
 
     def get_params(self) -> dict[str, Any]:
@@ -166,11 +168,11 @@ class VMCompiler:
         return dict(self._params)
 
     def lower(self, mod: Any, target: Any = None, target_host: Any = None) -> None:
-        """What ``codegen`` is to compile."""
+        """Record the module and target for ``codegen``; nothing is compiled yet."""
         self._given = mod, target, target_host
 
     def codegen(self) -> None:
-        """Compile what ``lower`` was given."""
+        """Compile the module given to ``lower``."""
         if self._given is None:
             raise InputError("VMCompiler.codegen: nothing was lowered: call lower(mod, target) first")
         self._exe = compile(*self._given, params=self._params)
@@ -178,19 +180,19 @@ class VMCompiler:
     def optimize(
         self, mod: Any, target: Any = None, target_host: Any = None, params: Mapping[str, Any] | None = None
     ) -> tuple[Any, dict[str, Any]]:
-        """``mod`` after the passes that do not depend on the processor; parameters are constants in it."""
+        """Apply the target-independent passes to ``mod``, with the parameters as constants."""
         self._params |= dict(params or {})
         return optimize(mod, target, self._params)
 
     def get_exec(self) -> Executable:
-        """What ``codegen`` compiled."""
+        """The executable that ``codegen`` made."""
         if self._exe is None:
             raise InputError("VMCompiler.get_exec: nothing was compiled: call lower and codegen first")
         return self._exe
 
 
 class VirtualMachine:
-    """Runs an executable. How memory is allocated is of no account: that is planned at compile time."""
+    """Runs an executable. ``memory_cfg`` has no effect: memory is planned at compile time."""
 
     NAIVE_ALLOCATOR, POOLED_ALLOCATOR = 1, 2
 
@@ -204,7 +206,7 @@ class VirtualMachine:
         return _refused("VirtualMachine", name)
 
     def set_input(self, func_name: str, *args: Any, **kwargs: Any) -> None:
-        """The arguments of the next ``run``, by place or by name; tuples have a parameter for each array."""
+        """Set the arguments of the next ``run`` by position or name. A tuple fills a parameter per array."""
         names = self._exe.get_function_params(func_name)
         args = tuple(array for one in args for _, array in arrays_of("", one))
         kwargs = dict(pair for name, one in kwargs.items() for pair in arrays_of(name, one))
@@ -219,7 +221,7 @@ class VirtualMachine:
         self._inputs = {name: given[name] for name in names if name in given}
 
     def set_one_input(self, func_name: str, *args: Any, **kwargs: Any) -> None:
-        """One argument of the next ``run``: its place or name, then its value, or ``name=value``."""
+        """Set one argument of the next ``run``: its index or name and its value, or ``name=value``."""
         if len(args) + 2 * len(kwargs) != 2:
             raise InputError("set_one_input: expected a name or place and a value, or one name=value")
         tag, value = args or next(iter(kwargs.items()))
@@ -230,12 +232,12 @@ class VirtualMachine:
         self._inputs = {**kept, **self._inputs}
 
     def get_input_index(self, input_name: str, func_name: str = "main") -> int:
-        """The place of a parameter, -1 if there is none of this name."""
+        """The index of a parameter, or -1 if there is none of this name."""
         names = self._exe.get_function_params(func_name)
         return names.index(input_name) if input_name in names else -1
 
     def invoke(self, func_name: str, *args: Any, **kwargs: Any) -> Any:
-        """What the function, ``"main"``, gives."""
+        """Run the function ``"main"``, the only one, and return its result."""
         _require_main("invoke", func_name)
         if args or kwargs:
             self.set_input(func_name, *args, **kwargs)
@@ -252,20 +254,20 @@ class VirtualMachine:
         return self._results
 
     def set_outputs(self, func_name: str, *args: Any) -> None:
-        """Arrays into which the next run writes its outputs, too."""
+        """Set arrays that the next run also copies its outputs into."""
         _require_main("set_outputs", func_name)
         self._given = list(args)
 
     def invoke_with_outputs(
         self, func_name: str, input_args: Mapping[str, Any], output_args: Sequence[Any]
     ) -> None:
-        """Run the function of inputs by name; ``output_args`` get what it gives."""
+        """Run the function on inputs by name and copy its outputs into ``output_args``."""
         self.set_input(func_name, **input_args)
         self.set_outputs(func_name, *output_args)
         self.invoke(func_name)
 
     def invoke_stateful(self, func_name: str, *args: Any, **kwargs: Any) -> None:
-        """Run the function; ``get_outputs`` has what it gives."""
+        """Run the function; ``get_outputs`` returns its results."""
         self.invoke(func_name, *args, **kwargs)
 
     def get_outputs(self) -> list[Any]:
@@ -275,7 +277,7 @@ class VirtualMachine:
         return self._results if isinstance(self._results, list) else [self._results]
 
     def run(self, *args: Any, **kwargs: Any) -> Any:
-        """What ``main`` gives."""
+        """Run ``main`` and return its result."""
         return self.invoke("main", *args, **kwargs)
 
     def benchmark(
@@ -292,8 +294,8 @@ class VirtualMachine:
         repeats_to_cooldown: int = 1,
         **kwargs: Any,
     ) -> BenchmarkResult:
-        """Seconds of a run: as ``contrib.graph_executor.GraphModule.benchmark``. Inputs are on the CPU
-        anyway, so that ``end_to_end`` makes no difference."""
+        """Measure the time of a run in seconds, as ``contrib.graph_executor.GraphModule.benchmark`` does.
+        ``end_to_end`` has no effect, as inputs are on the CPU anyway."""
         require_present(device)
         self.set_input(func_name, *args, **kwargs)
         pauses = cooldown_interval_ms, repeats_to_cooldown

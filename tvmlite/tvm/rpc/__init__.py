@@ -1,4 +1,4 @@
-"""TVM's ``tvm.rpc``: a session with this machine. Other machines are not reached over a network."""
+"""``tvm.rpc``: a session with this machine. Connections to other machines are not supported."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tvmlite.tvm.runtime.loading import load_module
 from tvmlite.tvm.runtime.module import Module
 
 RPC_SESS_MASK = 128
-"""TVM's mark of remote devices, of which there are none."""
+"""TVM's mask for remote devices, of which there are none."""
 
 _DEVICES = ("cl", "cuda", "ext_dev", "hexagon", "metal", "rocm", "vulkan", "webgpu")
 
@@ -27,14 +27,14 @@ __getattr__ = refusing(__name__)
 
 
 class LocalSession:
-    """A folder and devices of this machine, by the names of a remote session. The folder is gone when the
-    session is."""
+    """A temporary folder and the devices of this machine, with the methods of a remote session. The folder is
+    deleted together with the session."""
 
     def __init__(self) -> None:
         self._folder = tempfile.TemporaryDirectory(prefix="tvmlite-session-")
 
     def upload(self, data: Any, target: str | None = None) -> None:
-        """Copy the file ``data``, or write the bytes ``data``, under the name ``target``."""
+        """Copy the file ``data``, or write the bytes ``data``, to the session's file ``target``."""
         if isinstance(data, (bytes, bytearray)):
             if target is None:
                 raise InputError("upload: target, the name for the bytes, must be given")
@@ -46,34 +46,34 @@ class LocalSession:
         shutil.copyfile(source, self._place(source.name if target is None else target))
 
     def download(self, path: str) -> bytearray:
-        """The bytes of the file ``path`` of the session."""
+        """Return the content of the session's file ``path``."""
         return bytearray(self._stored(path).read_bytes())
 
     def remove(self, path: str) -> None:
-        """Delete the file ``path`` of the session."""
+        """Delete the session's file ``path``."""
         self._stored(path).unlink()
 
     def load_module(self, path: str) -> Module:
-        """``tvm.runtime.load_module`` of the file ``path`` of the session, or of a whole path of this
-        machine."""
+        """Load the session's file ``path``, or an absolute path of this machine, like
+        ``tvm.runtime.load_module``."""
         return load_module(path if Path(path).is_absolute() else self._place(path))
 
     def device(self, dev_type: str, dev_id: int = 0) -> AnyDevice:
-        """A device of this machine."""
+        """Return a device of this machine."""
         return device(dev_type, dev_id)
 
     def cpu(self, dev_id: int = 0) -> AnyDevice:
-        """The processor."""
+        """Return the CPU."""
         return device("cpu", dev_id)
 
     def get_function(self, name: str) -> Callable[..., Any]:
-        """The function that is registered as ``name``, ``tvm.get_global_func`` of it."""
+        """Return the function registered as ``name``, like ``tvm.get_global_func``."""
         found = get_global_func(name)
         assert found is not None
         return found
 
     def __getattr__(self, name: str) -> Any:
-        """Other devices, ``session.cuda(0)``, as ``tvm.cuda(0)``; else a MissingName."""
+        """Return other devices' constructors (``session.cuda(0)`` is ``tvm.cuda(0)``); else a MissingName."""
         if name in _DEVICES:
             return functools.partial(device, name)
         raise MissingName(

@@ -66,8 +66,8 @@ _others = refusing(__name__)
 
 
 def __getattr__(name: str) -> Any:
-    if name == "profiler_vm":  # it needs relay, which needs this package
+    if name == "profiler_vm":  # imported late: relay imports this package
         return importlib.import_module(f"{__name__}.{name}")
-    if name == "load_module":  # it needs the executors, which need this package
+    if name == "load_module":  # imported late: the executors import this package
         return importlib.import_module(f"{__name__}.loading").load_module
     return _others(name)

@@ -1,4 +1,4 @@
-"""Archives of compiled functions: a ``.tar`` with their objects."""
+"""Archives of compiled functions: ``.tar`` files of their objects."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _MOST_OBJECTS = 1000
 
 
 def write_objects(functions: Sequence[CompiledKernelFunction], folder: Path) -> list[Path]:
-    """The object of each of ``functions``, in ``folder``."""
+    """Write the object file of each of ``functions`` into ``folder`` and return the paths."""
     paths = [folder / f"lib{number}.o" for number in range(len(functions))]
     for function, path in zip(functions, paths, strict=True):
         function.export(path)
@@ -23,7 +23,7 @@ def write_objects(functions: Sequence[CompiledKernelFunction], folder: Path) -> 
 
 
 def write_archive(functions: Sequence[CompiledKernelFunction], path: Path) -> None:
-    """The objects of ``functions`` in the archive ``path``; the same functions give the same bytes."""
+    """Write the objects of ``functions`` to the archive ``path``; the same functions give the same bytes."""
     made = io.BytesIO()
     with (
         link.temporary_folder("tvmlite-archive-") as folder,
@@ -41,7 +41,7 @@ def write_archive(functions: Sequence[CompiledKernelFunction], path: Path) -> No
 
 
 def objects_in(path: Path) -> list[bytes]:
-    """The objects at the top of the archive ``path``; none if it is of a model. Nothing is extracted."""
+    """Return the top-level objects in the archive ``path``, none for one of a model. Nothing is extracted."""
     try:
         with tarfile.open(path, "r:") as archive:
             members = [

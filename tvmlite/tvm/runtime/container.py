@@ -1,4 +1,4 @@
-"""``tvm.runtime.container``: several values as one, shapes and strings."""
+"""``tvm.runtime.container``: tuples, arrays, maps, shapes and strings."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tvmlite.tvm.runtime.values import Text as String
 
 
 class ADT(list[Any]):
-    """Several values as one, by their places; ``tag`` is 0 of TVM's tuples."""
+    """A tuple of values; ``tag`` is 0 for TVM's tuples."""
 
     def __init__(self, tag: int = 0, fields: Iterable[Any] = ()) -> None:
         super().__init__(fields)
@@ -20,7 +20,7 @@ class ADT(list[Any]):
 
 
 class ShapeTuple(tuple[int, ...]):
-    """The extents of an array, equal to any sequence of the same ones."""
+    """The extents of an array; equal to any sequence with the same extents."""
 
     __slots__ = ()
 
@@ -34,32 +34,32 @@ class ShapeTuple(tuple[int, ...]):
 
 
 class Array(tuple[Any, ...]):
-    """What ``tvm.runtime.convert`` makes of a list."""
+    """The result of ``tvm.runtime.convert`` for a list."""
 
     __slots__ = ()
     type_key = "Array"
 
     def same_as(self, other: object) -> bool:
-        """Whether ``other`` is this very array."""
+        """Whether ``other`` is the same object."""
         return self is other
 
 
 class Map(dict[Any, Any]):
-    """What ``tvm.runtime.convert`` makes of a dict."""
+    """The result of ``tvm.runtime.convert`` for a dict."""
 
     type_key = "Map"
 
     def items(self) -> list[tuple[Any, Any]]:  # type: ignore[override]
-        """Keys and values, as a list."""
+        """Return keys and values as a list of pairs."""
         return list(super().items())
 
     def same_as(self, other: object) -> bool:
-        """Whether ``other`` is this very map."""
+        """Whether ``other`` is the same object."""
         return self is other
 
 
 def tuple_object(fields: Iterable[Any] = ()) -> ADT:
-    """``fields`` as one value."""
+    """Return ``fields`` as a tuple value."""
     return ADT(0, fields)
 
 

@@ -1,4 +1,4 @@
-"""Python values as TVM's: numbers become constants, lists tuples, strings strings with a value."""
+"""Convert Python values to TVM's: numbers to constants, lists to arrays, strings to ``Text``."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from tvmlite.tvm.runtime.values import SHORT_DTYPES, Extent, Text
 
 
 def convert(value: Any, span: Any = None) -> Any:
-    """``value`` as an object of TVM's: a number as a constant, a string with ``value``, lists, tuples and
-    dicts element by element; functions, tensors, arrays and expressions as they are."""
+    """Convert ``value`` to a TVM object: a number to a constant, a string to a ``Text``, lists, tuples and
+    dicts element by element. Functions, tensors, arrays and expressions are returned as they are."""
     if isinstance(value, str):
         return Text(value)
     if isinstance(value, (list, tuple)):
@@ -26,19 +26,20 @@ def convert(value: Any, span: Any = None) -> Any:
     if isinstance(value, dict):
         return Map({key: convert(one) for key, one in value.items()})
     if type(value) is int and -(2**31) <= value < 2**31:
-        return Extent(value)  # as a key of a dict and in comparisons a number
+        return Extent(value)  # as a dict key and in comparisons it is an int
     if isinstance(value, (bool, int, float, np.number, np.bool_)):
         return const(value)
     return value
 
 
 def long_dtype(dtype: Any) -> Any:
-    """``dtype`` by the name it has here: ``"float32"`` for ``"float"``, ``"bool"`` for ``"uint1"``."""
+    """Return tvmlite's name of ``dtype``: ``"float32"`` for ``"float"``, ``"bool"`` for ``"uint1"``."""
     return SHORT_DTYPES.get(dtype, dtype) if isinstance(dtype, str) else dtype
 
 
 def const(value: Any, dtype: str | None = None, span: Any = None) -> Any:
-    """``value`` as a constant; by default of its own dtype, of Python's numbers int32, float32 or bool."""
+    """Return ``value`` as a constant. The default ``dtype`` is the value's own; for Python's numbers int32,
+    bool, or float32 (float64 for large values)."""
     if isinstance(value, (np.number, np.bool_)):
         dtype, value = dtype or value.dtype.name, value.item()
     if dtype is None and isinstance(value, float) and math.isfinite(value) and abs(value) > _MOST["float32"]:
@@ -60,4 +61,4 @@ def const(value: Any, dtype: str | None = None, span: Any = None) -> Any:
 
 
 _MOST = {name: float(np.finfo(name).max) for name in ("float16", "float32")}
-"""The greatest numbers of these dtypes."""
+"""The largest finite values of these dtypes."""

@@ -1,4 +1,4 @@
-"""``tvm.DataType``: a dtype's name taken apart."""
+"""``tvm.DataType``: the parts of a dtype's name."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tvmlite.tvm.absent import refusing
 
 
 class DataTypeCode:
-    """DLPack's numbers of kinds of numbers."""
+    """DLPack's codes of kinds of dtypes."""
 
     INT = 0
     UINT = 1
@@ -24,15 +24,15 @@ _BITS = {"bool": 1, "handle": 64}
 
 
 class DataType(str):
-    """The name of a dtype, as ``"float32x4"``, with its kind (``type_code``), the ``bits`` of an element and
-    how many ``lanes`` it has. An UnsupportedError names what is no dtype."""
+    """The name of a dtype, such as ``"float32x4"``, with its kind (``type_code``), the ``bits`` of an element
+    and the number of ``lanes``. An unknown dtype is an UnsupportedError."""
 
     type_code: int
     bits: int
     lanes: int
 
     def __new__(cls, type_str: Any) -> DataType:
-        """The dtype that ``type_str`` names."""
+        """Return the dtype that ``type_str`` names."""
         made = super().__new__(cls, arguments.text("DataType: type_str", str(type_str)))
         element, made.lanes = ("handle", 1) if made == "handle" else e.lanes_of(str(made))
         made.bits = _BITS[element] if element in _BITS else dtypes.width(element)

@@ -1,4 +1,4 @@
-"""Devices: this machine's processors, and others, which are known by name and are not there."""
+"""Devices: the CPU, and other kinds that are known by name but not supported."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _NUMBERS = {
     "hexagon": 14,
     "webgpu": 15,
 }
-"""DLPack's numbers of kinds of devices that there is no code for."""
+"""DLPack's numbers of the kinds of devices that are not supported."""
 
 
 _ALIASES = {"gpu": "cuda", "nvptx": "cuda", "cl": "opencl"}
@@ -33,7 +33,7 @@ _ALIASES = {"gpu": "cuda", "nvptx": "cuda", "cl": "opencl"}
 
 @dataclass(frozen=True)
 class AbsentDevice:
-    """A device of a kind that there is no code for: ``exist`` is False, and no array can be on it."""
+    """A device of a kind that is not supported: ``exist`` is False, and it can hold no arrays."""
 
     kind: str
     index: int = 0
@@ -46,11 +46,11 @@ class AbsentDevice:
 
     @property
     def device_id(self) -> int:
-        """Its ``index``, by DLPack's name."""
+        """The ``index``, under DLPack's name."""
         return self.index
 
     def sync(self) -> None:
-        """An error: there is nothing to wait for."""
+        """Raise a TargetError: there is no such device."""
         require_present(self)
 
     def __str__(self) -> str:
@@ -64,12 +64,12 @@ for _name in (
     "max_thread_dimensions max_threads_per_block multi_processor_count warp_size"
 ).split():
     for _class in (Device, AbsentDevice):
-        setattr(_class, _name, None)  # what TVM says of a CPU, too
+        setattr(_class, _name, None)  # as in TVM for a CPU
 
 
 def device(dev_type: Any, dev_id: int = 0) -> AnyDevice:
-    """The device of a target's kind, or of its name: ``tvm.device("llvm", 0)``. One of a kind other than CPUs
-    has ``exist`` False."""
+    """Return the device for a target's kind or a device's name or number: ``tvm.device("llvm", 0)``.
+    ``exist`` is False for devices other than CPUs."""
     if isinstance(dev_type, int) and not isinstance(dev_type, bool):
         kinds = {number: kind for kind, number in _NUMBERS.items() if kind not in _ALIASES}
         dev_type = "cpu" if dev_type == 1 else kinds.get(dev_type, str(dev_type))
@@ -87,7 +87,7 @@ context = device
 
 
 def cpu(dev_id: int = 0) -> Device:
-    """The processors of this machine."""
+    """Return the CPU of this machine."""
     return ndarray.cpu(dev_id)
 
 
@@ -106,7 +106,7 @@ webgpu, gpu = _of_kind("webgpu"), _of_kind("cuda")
 
 
 def require_present(device: Any) -> Any:
-    """``device``, or a TargetError that says that it is not there."""
+    """Return ``device``; a TargetError if its kind is not supported."""
     if isinstance(device, AbsentDevice):
         raise TargetError(f"device {device} is not there: there is code for CPUs only", Span.of_caller())
     return device

@@ -1,4 +1,4 @@
-"""``tvm.runtime.load_module``: exported models and functions alike, from a library or an archive."""
+"""``tvm.runtime.load_module``: load exported models or functions from a library or an archive."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ _ENDINGS = ("so", "dylib", "dll", "tar", "o")
 
 
 class LoadedModel(Module):
-    """A model that was loaded: ``module["default"](device)`` makes an executor of it.
+    """A loaded model: ``module["default"](device)`` returns an executor.
 
-    ``lib`` is the model of tvmlite. Calling the module, or the function of the entry's name, calls the entry
-    with its outputs among the arguments.
+    ``lib`` is tvmlite's model. Calling the module, or its function with the entry's name, calls the entry
+    with the outputs among the arguments.
     """
 
     def __init__(self, lib: Library) -> None:
@@ -34,28 +34,28 @@ class LoadedModel(Module):
         self.entry_name = lib.signature.name
 
     def get_function(self, name: str, query_imports: bool = False) -> Callable[..., Any]:  # type: ignore[override]
-        """The function ``name``: ``default`` takes a device and gives an executor."""
+        """Return the function ``name``: ``default`` takes a device and returns an executor."""
         if name == DEFAULT:
             return lambda *devices: ModelExecutor(self.lib)
         if name == self.entry_name:
             return self.lib.function
         if name == "get_graph_params":
-            return dict  # weights are constants of the library: none is left to be set
+            return dict  # weights are constants of the library: there are no parameters to set
         raise MissingFunction(f"the module has no function {name!r}; there are: {DEFAULT}, {self.entry_name}")
 
     def implements_function(self, name: str, query_imports: bool = False) -> bool:
-        """Whether there is a function ``name``."""
+        """Whether the module has a function ``name``."""
         return name in (DEFAULT, self.entry_name)
 
     __getitem__ = get_function
 
 
 def load_module(path: str | os.PathLike[str], fmt: str = "") -> Module:
-    """What the file ``path`` has: of a model a ``LoadedModel``, else a module of functions by their names.
+    """Load the file ``path``: a ``LoadedModel`` for a model, else a module of functions by name.
 
-    ``path`` is a library, ``.so``, or what is linked first: a ``.tar`` as ``export_library`` writes it of a
-    model or of a function, or an object ``.o``. ``fmt`` is TVM's name of the ending where the file has
-    another. Errors are those of ``tvmlite.runtime.load``.
+    ``path`` is a library ``.so``, a ``.tar`` of a model or of functions that ``export_library`` wrote, or an
+    object ``.o``; objects are linked first. ``fmt`` is the suffix to assume instead of the file's. Errors are
+    those of ``tvmlite.runtime.load``.
     """
     given = arguments.path("load_module: path", path, LibraryError)
     file = Path(given)

@@ -1,4 +1,4 @@
-"""Compiled functions by name, as ``tvm.build`` gives them and ``tvm.runtime.load_module`` loads them."""
+"""Compiled functions by name, as ``tvm.build`` returns them and ``tvm.runtime.load_module`` loads them."""
 
 from __future__ import annotations
 
@@ -23,18 +23,18 @@ _KINDS = ("llvm", "c", "cpu", "native")
 
 
 class MissingFunction(InputError, AttributeError):
-    """A function that a module does not have: TVM has an AttributeError there."""
+    """A module does not have the requested function. It is also an AttributeError, as in TVM."""
 
 
 def form_of(fmt: str, kind: str) -> str:
-    """The form of code that ``get_source`` calls ``fmt``, of a module for a target's ``kind``."""
+    """Return tvmlite's name of the form ``fmt`` of ``get_source``, for a target of ``kind``."""
     arguments.text("get_source: fmt", fmt, InputError)
     return {"": "c" if kind == "c" else "llvm", "ll": "llvm", "s": "asm"}.get(fmt, fmt)
 
 
 class Module:
-    """Compiled functions. Calling the module calls its entry: the only function, or the one named
-    ``default_function``. Arguments are checked as ``tvmlite.runtime.CompiledFunction`` says."""
+    """Compiled functions. Calling the module calls its only function; if there are several, it is an error.
+    Arguments are checked as in ``tvmlite.runtime.CompiledFunction``."""
 
     entry_name = "__tvm_main__"
 
@@ -45,30 +45,30 @@ class Module:
 
     @property
     def type_key(self) -> str:
-        """``"llvm"``, ``"c"``, or of a loaded library ``"library"``."""
+        """``"llvm"``, ``"c"``, or ``"library"`` for a loaded library."""
         return "library" if self._target is None else str(self._target.kind)
 
     @property
     def format(self) -> str:
-        """How the code would be written: ``"o"``."""
+        """The format in which the code is saved: ``"c"`` for C code, else ``"o"``."""
         return "c" if self.type_key == "c" else "o"
 
     @property
     def is_dso_exportable(self) -> bool:
-        """Whether ``export_library`` makes a shared library of it."""
+        """Whether ``export_library`` can make a shared library from the module."""
         return self._target is not None
 
     @property
     def entry_func(self) -> CompiledFunction:
-        """The function that a call of the module calls."""
+        """The function that a call of the module calls: its only function."""
         if len(self._functions) > 1:
             known = ", ".join(self._functions)
             raise InputError(f"the module has several functions, call one by its name: {known}")
         return self._functions[self.name]
 
     def get_function(self, name: str, query_imports: bool = False) -> CompiledFunction:
-        """The function ``name``, with ``query_imports`` also of modules it imports; an error that lists those
-        there are if there is none."""
+        """Return the function ``name``; with ``query_imports`` imported modules are searched as well. If
+        there is none, the error lists the available functions."""
         given = arguments.text("get_function: name", name, InputError)
         if given == self.entry_name or (given == "main" and len(self._functions) == 1):
             return self.entry_func
@@ -79,11 +79,11 @@ class Module:
         return functions[name]
 
     def implements_function(self, name: str, query_imports: bool = False) -> bool:
-        """Whether there is a function ``name``, with ``query_imports`` also of modules it imports."""
+        """Whether there is a function ``name``, here or, with ``query_imports``, in an imported module."""
         return name in (self._with_imports() if query_imports else self._functions)
 
     def _with_imports(self) -> dict[str, CompiledFunction]:
-        """The functions of this module and of those it imports."""
+        """Return the functions of this module and of imported ones."""
         found = dict(self._functions)
         for one in self.imported_modules:
             found |= one._with_imports()
@@ -92,7 +92,7 @@ class Module:
     __getitem__ = get_function
 
     def __call__(self, *args: Any, **named: Any) -> Any:
-        """Call the entry."""
+        """Call the entry function."""
         return self.entry_func(*args, **named)
 
     def time_evaluator(
@@ -108,11 +108,11 @@ class Module:
         f_preproc: str = "",
         ctx: Any = None,
     ) -> Callable[..., BenchmarkResult]:
-        """A function of the arguments that gives the times of ``func_name`` in seconds of one call
-        (``.mean``, ``.results``): ``repeat`` runs of ``number`` calls, or of as many as last
+        """Return a function that takes arguments of ``func_name`` and returns the seconds per call
+        (``.mean``, ``.results``), measured in ``repeat`` runs of ``number`` calls, or of as many as fill
         ``min_repeat_ms``. After every ``repeats_to_cooldown`` runs there is a pause of
-        ``cooldown_interval_ms``; ``limit_zero_time_iterations`` is of no account, and ``ctx``
-        the older name of ``dev``."""
+        ``cooldown_interval_ms``; ``limit_zero_time_iterations`` has no effect, and ``ctx`` is the older name
+        of ``dev``."""
         require_present(dev if ctx is None else ctx)
         if f_preproc:
             raise UnsupportedError(
@@ -130,8 +130,8 @@ class Module:
         return evaluate
 
     def get_source(self, fmt: str = "") -> str:
-        """The code as text, functions in the order of their names: ``"ll"`` for LLVM IR, ``"asm"``, ``"c"``;
-        by default what is compiled."""
+        """Return the code as text, with functions sorted by name: ``"ll"`` for LLVM IR, ``"asm"``, ``"c"``;
+        the default is C for a C target, else LLVM IR."""
         form = form_of(fmt, self.type_key)
         functions = [self._functions[name] for name in sorted(self._functions)]
         return "\n".join(_kernel("get_source", one).source(form) for one in functions)
@@ -148,9 +148,9 @@ class Module:
         self._only("save").export(file_name)
 
     def export_library(self, file_name: str, fcompile: Any = None, addons: Any = None, **kwargs: Any) -> None:
-        """Write a shared library, ``.so``, or an archive of objects, ``.tar``, which ``load_module`` links,
-        of the functions here and of those in modules it imports. ``fcompile``, TVM's choice of a compiler, is
-        not needed and must be left out, unless it packs a ``.tar``."""
+        """Write the functions of this module and of imported ones to a shared library, ``.so``, or an archive
+        of objects, ``.tar``, which ``load_module`` links. ``fcompile``, TVM's choice of a compiler, must be
+        left out, unless it packs a ``.tar``."""
         if addons or kwargs:
             names = ", ".join(["addons"] * bool(addons) + sorted(kwargs))
             raise UnsupportedError(f"export_library: {names}: not supported", Span.of_caller())
@@ -166,7 +166,7 @@ class Module:
             self._link(functions, path)
 
     def _link(self, functions: Sequence[CompiledKernelFunction], path: Path) -> None:
-        """Write several functions into the library ``path``, each from an object of its own."""
+        """Link several functions, each as a separate object, into the library ``path``."""
         if path.suffix != ".so" or self.type_key == "c":
             raise UnsupportedError(
                 f"export_library: {len(functions)} functions of a module for {self.type_key!r} do not go "
@@ -178,8 +178,8 @@ class Module:
             cc.create_shared(str(path), [str(one) for one in write_objects(functions, folder)])
 
     def import_module(self, module: Any) -> None:
-        """Have ``module``'s functions exported with those here; ``get_function`` finds them with
-        ``query_imports``. No two may have one name."""
+        """Import ``module``: its functions are exported together with those of this module, and
+        ``get_function`` finds them with ``query_imports``. Two functions with the same name are an error."""
         arguments.instance("import_module: module", module, Module, "a module", InputError)
         twice = self._with_imports().keys() & module._with_imports().keys()
         if twice:
@@ -195,7 +195,7 @@ class Module:
         return _kernel(where, self.entry_func)
 
     def __getattr__(self, name: str) -> Any:
-        """What else the only function has: ``time``, ``source``."""
+        """Return an attribute of the module's only function, such as ``time`` or ``source``."""
         if name.startswith("_"):
             raise AttributeError(f"'Module' object has no attribute {name!r}")
         if len(self.__dict__.get("_functions", ())) == 1 and hasattr(self.entry_func, name):
@@ -211,26 +211,26 @@ class Module:
 
 
 def of_functions(functions: Mapping[str, CompiledFunction], target: Target) -> Module:
-    """The module of ``functions``, compiled for ``target``."""
+    """Return a module of ``functions``, compiled for ``target``."""
     return Module(functions, target)
 
 
 def load_static_library(path: str, func_names: Any = None) -> NoReturn:
-    """An error: object files are linked by ``tvm.contrib.cc.create_shared``."""
+    """Raise an UnsupportedError: object files are linked by ``tvm.contrib.cc.create_shared``."""
     raise UnsupportedError(
         "load_static_library: link the objects first", Span.of_caller(), "tvm.contrib.cc.create_shared"
     )
 
 
 def system_lib(symbol_prefix: str = "") -> NoReturn:
-    """An error: programs have no compiled functions built in."""
+    """Raise an UnsupportedError: no compiled functions are linked into the process."""
     raise UnsupportedError(
         "system_lib: no functions are linked into this process", Span.of_caller(), "tvm.runtime.load_module"
     )
 
 
 def enabled(target: str) -> bool:
-    """Whether there is code for ``target``."""
+    """Whether ``target`` is supported."""
     return str(target).split()[0] in _KINDS if str(target).split() else False
 
 

@@ -1,4 +1,4 @@
-"""``tvm.runtime.ObjectPath``: how a part of an object is reached, as structural equality tells of a place."""
+"""``tvm.runtime.ObjectPath``: the path to a part of an object, as structural equality reports it."""
 
 from __future__ import annotations
 
@@ -11,45 +11,45 @@ from tvmlite.tvm.absent import refusing
 
 
 class PrefixLengthError(CallError, IndexError):
-    """A prefix of a path that would be empty, or longer than the path."""
+    """The length of a prefix is less than 1 or greater than that of the path."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ObjectPath:
-    """Steps from a root: fields, elements, entries of maps, and what is missing at the end. The class of a
-    path is that of its last step; ``parent`` is the path without it, None of the root."""
+    """A path from a root object: attributes, array elements, map values, and missing elements at the end. The
+    class of a path is that of its last step; ``parent`` is the path without it, None for the root."""
 
     parent: ObjectPath | None = None
 
     @staticmethod
     def root(root_name: str | None = None) -> RootPath:
-        """The object itself, which ``root_name`` names in the text."""
+        """Return the path of the root object; ``root_name`` names it in the path's text."""
         return RootPath(None, None if root_name is None else arguments.text("ObjectPath.root", root_name))
 
     def attr(self, attr_key: str | None) -> AttributeAccessPath | UnknownAttributeAccessPath:
-        """The field ``attr_key``; None is a field whose name is not known."""
+        """Append the attribute ``attr_key``; None stands for an unknown attribute."""
         if attr_key is None:
             return UnknownAttributeAccessPath(self)
         return AttributeAccessPath(self, arguments.text("ObjectPath.attr", attr_key))
 
     def array_index(self, index: int) -> ArrayIndexPath:
-        """The element ``index``."""
+        """Append the array element ``index``."""
         return ArrayIndexPath(self, int(index))
 
     def missing_array_element(self, index: int) -> MissingArrayElementPath:
-        """An element that is not there, but in what is compared."""
+        """Append an array element that only the other compared object has."""
         return MissingArrayElementPath(self, int(index))
 
     def map_value(self, key: Any) -> MapValuePath:
-        """The value of ``key``."""
+        """Append the map value of ``key``."""
         return MapValuePath(self, key)
 
     def missing_map_entry(self) -> MissingMapEntryPath:
-        """An entry that is not there, but in what is compared."""
+        """Append a map entry that only the other compared object has."""
         return MissingMapEntryPath(self)
 
     def _prefixes(self) -> list[ObjectPath]:
-        """The paths on the way, from the root to this one."""
+        """Return all prefixes, from the root to the path itself."""
         found: list[ObjectPath] = [self]
         while (parent := found[-1].parent) is not None:
             found.append(parent)
@@ -59,11 +59,11 @@ class ObjectPath:
         return [(type(one), one._step()) for one in self._prefixes()]
 
     def _step(self) -> Any:
-        """What the last step names, where its kind names anything."""
+        """The operand of the last step, if its kind has one."""
         return None
 
     def _text(self) -> str:
-        """The last step, as the text of a path has it."""
+        """The last step in the path's text."""
         raise NotImplementedError
 
     def __eq__(self, other: object) -> bool:
@@ -76,7 +76,7 @@ class ObjectPath:
         return len(self._prefixes())
 
     def get_prefix(self, length: int) -> ObjectPath:
-        """The path of the first ``length`` objects, the root counted; an IndexError of another length."""
+        """Return the prefix of ``length``, counting the root; an IndexError if there is none."""
         prefixes = self._prefixes()
         if length < 1:
             raise PrefixLengthError(f"Prefix length must be at least 1, it is {length}")
@@ -87,7 +87,7 @@ class ObjectPath:
         return prefixes[length - 1]
 
     def is_prefix_of(self, other: ObjectPath) -> bool:
-        """Whether ``other`` begins with these steps."""
+        """Whether ``other`` begins with this path."""
         steps = self._steps()
         return other._steps()[: len(steps)] == steps
 
@@ -99,7 +99,7 @@ class ObjectPath:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class RootPath(ObjectPath):
-    """The object itself."""
+    """The root object."""
 
     root_name: str | None = None
 
@@ -112,7 +112,7 @@ class RootPath(ObjectPath):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class AttributeAccessPath(ObjectPath):
-    """A field."""
+    """A path that ends with an attribute."""
 
     attr_key: str = ""
 
@@ -124,7 +124,7 @@ class AttributeAccessPath(ObjectPath):
 
 
 class UnknownAttributeAccessPath(ObjectPath):
-    """A field whose name is not known."""
+    """A path that ends with an unknown attribute."""
 
     def _text(self) -> str:
         return ".<unknown attribute>"
@@ -132,7 +132,7 @@ class UnknownAttributeAccessPath(ObjectPath):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ArrayIndexPath(ObjectPath):
-    """An element."""
+    """A path that ends with an array element."""
 
     index: int = 0
 
@@ -144,7 +144,7 @@ class ArrayIndexPath(ObjectPath):
 
 
 class MissingArrayElementPath(ArrayIndexPath):
-    """An element that is not there, but in what is compared."""
+    """A path that ends with an array element that only the other compared object has."""
 
     def _text(self) -> str:
         return f"[<missing element #{self.index}>]"
@@ -152,7 +152,7 @@ class MissingArrayElementPath(ArrayIndexPath):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class MapValuePath(ObjectPath):
-    """The value of a key."""
+    """A path that ends with the map value of a key."""
 
     key: Any = None
 
@@ -164,7 +164,7 @@ class MapValuePath(ObjectPath):
 
 
 class MissingMapEntryPath(ObjectPath):
-    """An entry that is not there, but in what is compared."""
+    """A path that ends with a map entry that only the other compared object has."""
 
     def _text(self) -> str:
         return "[<missing entry>]"

@@ -1,4 +1,4 @@
-"""``tvm.runtime.profiler_vm``: a run of a compiled module, timed kernel by kernel."""
+"""``tvm.runtime.profiler_vm``: profile a run of a compiled module, kernel by kernel."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ from tvmlite.tvm.runtime.profiling import Report, report
 
 
 def enabled() -> bool:
-    """Whether runs can be profiled: always."""
+    """Whether profiling is available: always true."""
     return True
 
 
 class VirtualMachineProfiler(VirtualMachine):
-    """A ``VirtualMachine`` that also times the kernels of a run."""
+    """A ``VirtualMachine`` that can also time the kernels of a run."""
 
     def profile(self, *args: Any, func_name: str = "main", collectors: Any = None, **kwargs: Any) -> Report:
-        """A report of one run of ``args``, or of what ``set_input`` was given. ``collectors``, which count
-        what TVM's drivers can, must be left out."""
+        """Return a report of one run with ``args``, or with the inputs given to ``set_input``.
+        ``collectors``, TVM's hardware counters, are not supported and must be left out."""
         if collectors:
             raise InputError("profile: collectors are given, expected none: times are measured")
         if args or kwargs:
             self.set_input(func_name, *args, **kwargs)
-        self.invoke(func_name)  # once before, as TVM does, so that what is done once is not timed
+        self.invoke(func_name)  # a warm-up run, as in TVM: one-time work is not timed
         return report(self._exe.lib.profile(**self._inputs), "VM")
 
 

@@ -1,4 +1,4 @@
-"""``tvm.runtime.profiling``: a run as a report of its kernels."""
+"""``tvm.runtime.profiling``: reports of the kernels of a run."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ _DEVICE = "cpu0"
 
 
 class Report:
-    """The ``calls`` of a run, a dict for each by TVM's names of what is known; ``device_metrics`` have the
-    whole time by device, ``configuration`` how it ran. ``str`` gives a table, the slowest first."""
+    """The ``calls`` of a run, each a dict under TVM's column names; ``device_metrics`` holds the total time
+    by device, ``configuration`` the settings of the run. ``str`` returns a table, slowest call first."""
 
     def __init__(
         self,
@@ -33,7 +33,7 @@ class Report:
         self.calls, self.device_metrics, self.configuration = calls, device_metrics, configuration
 
     def csv(self) -> str:
-        """The calls as lines with commas, under a line of names."""
+        """Return the calls as comma-separated values with a header line."""
         text = io.StringIO()
         rows = csv.writer(text, lineterminator="\n")
         rows.writerow(_COLUMNS)
@@ -41,14 +41,14 @@ class Report:
         return text.getvalue()
 
     def json(self) -> str:
-        """All as JSON, which ``from_json`` reads."""
+        """Return the report as JSON, for ``from_json``."""
         metrics = {name: _with_units(one) for name, one in self.device_metrics.items()}
         parts = {"calls": [_with_units(one) for one in self.calls], "device_metrics": metrics}
         return json.dumps({**parts, "configuration": _with_units(self.configuration)})
 
     @classmethod
     def from_json(cls, s: str) -> Report:
-        """The report that ``json`` wrote; an InputError for another text."""
+        """Return the report that ``json`` wrote; an InputError for any other text."""
         try:
             given = json.loads(s)
             calls = [_plain(one) for one in given["calls"]]
@@ -58,8 +58,8 @@ class Report:
             raise arguments.refused("Report.from_json", s, "what Report.json gives", InputError) from None
 
     def table(self, sort: bool = True, aggregate: bool = True, col_sums: bool = True) -> str:
-        """The calls as a table, the slowest first if so wanted; calls of one kernel are one row with
-        ``aggregate``, and ``col_sums`` adds their sum and the time of the whole run."""
+        """Return the calls as a table, the slowest first if ``sort``. With ``aggregate`` all calls of a
+        kernel are one row; ``col_sums`` adds the sum of the calls and the time of the whole run."""
         calls = _together(self.calls) if aggregate else list(self.calls)
         if sort:
             calls.sort(key=lambda one: -one["Duration (us)"])
@@ -79,7 +79,7 @@ class Report:
 
 
 def report(profile: Profile, executor: str) -> Report:
-    """``profile`` in TVM's words, of a run by ``executor``."""
+    """Convert ``profile`` of a run by ``executor`` to TVM's report."""
     whole = max(profile.nanoseconds, 1)
     calls = []
     for symbol, nanoseconds in profile.kernels:
@@ -92,7 +92,7 @@ def report(profile: Profile, executor: str) -> Report:
 
 
 def _with_units(values: Mapping[str, Any]) -> dict[str, Any]:
-    """``values``, each with what it is a number of, or that it is text."""
+    """Return ``values``, each in a dict under its unit, or under ``string`` for text."""
     return {name: {_unit(name, one): one} for name, one in values.items()}
 
 

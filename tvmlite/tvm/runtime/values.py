@@ -1,4 +1,4 @@
-"""Strings and numbers that answer as TVM's objects do."""
+"""Strings and ints with the attributes of TVM's objects."""
 
 from __future__ import annotations
 
@@ -11,29 +11,29 @@ from tvmlite.tvm.absent import MissingName
 
 
 class Text(str):
-    """A string, of which ``value`` is the string itself."""
+    """A string with the attribute ``value``, the string itself."""
 
     __slots__ = ()
 
     @property
     def value(self) -> str:
-        """The string."""
+        """The string itself."""
         return str(self)
 
     def astype(self, dtype: str) -> NoReturn:
-        """An error: a string is no number."""
+        """Raise a TensorExpressionError: a string cannot be cast."""
         text = f"Can't cast a handle to other types: the string {self.value!r} to {dtype}"
         raise TensorExpressionError(text, Span.of_caller())
 
 
 class StringImm(Text):
-    """A string among the arguments of a call, which is written with quotation marks."""
+    """A string argument of a call, printed with quotation marks."""
 
     __slots__ = ()
 
     @property
     def value(self) -> str:
-        """The string."""
+        """The string, without quotation marks."""
         return str.__str__(self)
 
     def __str__(self) -> str:
@@ -41,13 +41,13 @@ class StringImm(Text):
 
 
 class Extent(int):
-    """An int of 32 bits that also answers as TVM's ``IntImm`` does, such as an extent that is known."""
+    """A 32-bit int, such as a known extent, with the attributes of TVM's ``IntImm``."""
 
     dtype = "int32"
     type_key = "IntImm"
 
     def same_as(self, other: object) -> bool:
-        """Whether ``other`` is this very number."""
+        """Whether ``other`` is the same object."""
         return self is other
 
     @property
@@ -56,7 +56,7 @@ class Extent(int):
         return int(self)
 
     def astype(self, dtype: str) -> e.Expr:
-        """The number as a constant of ``dtype``."""
+        """Return the number as a constant of ``dtype``."""
         return e.const(int(self), dtype)
 
     def __getattr__(self, name: str) -> NoReturn:
@@ -66,4 +66,4 @@ class Extent(int):
 
 
 SHORT_DTYPES = {"float": "float32", "int": "int32", "uint": "uint32", "uint1": "bool", "int1": "bool"}
-"""Dtypes that TVM has other names for."""
+"""TVM's other names of dtypes, and tvmlite's."""

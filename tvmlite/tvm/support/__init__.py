@@ -1,4 +1,4 @@
-"""TVM's ``tvm.support``: what this build has, and a module of Python functions for tests."""
+"""``tvm.support``: build information, and a module of Python functions for tests."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tvmlite.tvm.absent import refusing
 
 
 def libinfo() -> dict[str, str]:
-    """What TVM's builds say of themselves, by its names: ``"ON"`` or ``"OFF"``."""
+    """Return build information under TVM's names: ``"ON"`` or ``"OFF"``."""
     from llvmlite import binding
 
     there = ("USE_GRAPH_EXECUTOR", "USE_GRAPH_EXECUTOR_DEBUG", "USE_PROFILER")
@@ -27,20 +27,20 @@ def libinfo() -> dict[str, str]:
 
 
 class FrontendTestModule:
-    """Functions of Python by name, where a compiled module's are expected."""
+    """A module of Python functions by name, used in place of a compiled module."""
 
     def __init__(self, entry_name: str | None = None) -> None:
         self.entry_name = entry_name
         self._functions: dict[str, Callable[..., Any]] = {}
 
     def add_function(self, name: str, func: Callable[..., Any]) -> None:
-        """Have ``func`` as the function ``name``."""
+        """Add ``func`` as the function ``name``."""
         self._functions[name] = func
 
     __setitem__ = add_function
 
     def get_function(self, name: str, query_imports: bool = False) -> Callable[..., Any]:
-        """The function ``name``."""
+        """Return the function ``name``."""
         if name not in self._functions:
             raise InputError(
                 f"the module has no function {name!r}; there are: {', '.join(self._functions) or 'none'}"

@@ -1,4 +1,4 @@
-"""TVM's ``tvm.target``: what code is for, spelt as TVM does."""
+"""``tvm.target``: targets in TVM's notation."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tvmlite.tvm.target.virtual_device import VirtualDevice as VirtualDevice
 
 
 def create(target: Any) -> Target:
-    """``Target(target)``, under its older name."""
+    """Return ``Target(target)``; an older name."""
     return Target(target)
 
 
@@ -31,13 +31,13 @@ def _words(name: str, options: Any) -> list[str]:
 
 
 def arm_cpu(model: str = "unknown", options: Any = None) -> Target:
-    """The target of TVM's ``arm_cpu``: ``options`` give its triple and processor."""
+    """Return the target of TVM's ``arm_cpu``; ``options`` state its triple and processor."""
     words = ["llvm", "-keys=arm_cpu,cpu", "-device=arm_cpu", f"-model={model}", *_words("arm_cpu", options)]
     return Target(" ".join(words))
 
 
 def _other(name: str, kind: str, *more: str) -> Any:
-    """A function that describes a target of ``kind``: there is no code for it."""
+    """Return a function that returns a target of an unsupported ``kind``."""
 
     def describe(model: str = "unknown", options: Any = None, **_: Any) -> Target:
         return Target(" ".join([kind, *more, f"-model={model}", *_words(name, options)]))

@@ -1,4 +1,4 @@
-"""``tvm.target.codegen``: what is known of the LLVM that compiles."""
+"""``tvm.target.codegen``: the version of the LLVM that compiles."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from tvmlite.tvm.absent import refusing
 
 
 def llvm_version_major(allow_none: bool = False) -> int:
-    """The first number of LLVM's version."""
+    """Return LLVM's major version."""
     import llvmlite.binding as llvm
 
     return llvm.llvm_version_info[0]

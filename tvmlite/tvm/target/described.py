@@ -1,4 +1,4 @@
-"""Targets that there is no code for: a program may name and look at them; building for one is an error."""
+"""Unsupported targets, which programs may create and inspect; building for one is an error."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ KEYS = {
     "composite": (),
     "stackvm": (),
 }
-"""The kinds of TVM's that are no CPU's, with the names of schedules that TVM looks for."""
+"""TVM's kinds of targets that are not CPUs, with the keys by which TVM selects schedules."""
 
 _LISTS = ("keys", "libs", "devices", "mattr")
 _WORDS = {"true": 1, "false": 0}
 
 
 def value_of(key: str, text: Any) -> Any:
-    """The value of an option: of some a list, of others a number where it is one, else a string."""
+    """Parse the value of an option: a list for some options, else an int, a bool as 0 or 1, or a string."""
     if key in _LISTS:
         return list(text) if isinstance(text, (list, tuple)) else str(text).split(",")
     if isinstance(text, str):
@@ -39,12 +39,12 @@ def value_of(key: str, text: Any) -> Any:
 
 
 def attributes(kind: str, options: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The options of a target of ``kind``, by name."""
+    """Return the options of a target by name, with their values parsed."""
     found = {key.replace("_", "-") if key == "device_name" else key: value for key, value in options.items()}
     found = {("device_name" if key == "device-name" else key): value for key, value in found.items()}
     return MappingProxyType({key: value_of(key, value) for key, value in found.items() if key != "host"})
 
 
 def refuse(kind: str) -> NoReturn:
-    """The error of a build for ``kind``."""
+    """Raise the TargetError of a build for ``kind``."""
     raise TargetError(f"target {kind!r}: there is code for CPUs only", Span.of_caller())

@@ -1,4 +1,4 @@
-"""Functions with an implementation for each of several targets: ``tvm.target.generic_func``."""
+"""Functions with different implementations for different targets: ``tvm.target.generic_func``."""
 
 from __future__ import annotations
 
@@ -16,8 +16,9 @@ _known: dict[str, GenericFunc] = {}
 
 
 class GenericFunc:
-    """A function that does what was registered for a key of the target of ``with tvm.target.Target(...)``,
-    the first there is; for other targets, and without one, what it was made of."""
+    """A function that dispatches on the current target, ``with tvm.target.Target(...)``: it calls the
+    function registered for the target's kind, or for the first of its keys that has one, or else
+    ``default``."""
 
     def __init__(self, default: Callable[..., Any], name: str = "") -> None:
         self.default, self.name = default, name or default.__name__
@@ -25,14 +26,14 @@ class GenericFunc:
         functools.update_wrapper(self, default)
 
     def __call__(self, *args: Any, **named: Any) -> Any:
-        """The result of the target's own function."""
+        """Call the function for the current target."""
         target = Target.current()
         keys = [] if target is None else [str(target.kind), *target.keys]
         chosen = next((self.dispatch[key] for key in keys if key in self.dispatch), self.default)
         return chosen(*args, **named)
 
     def set_default(self, func: Callable[..., Any], allow_override: bool = False) -> None:
-        """``func`` is what is done for other targets."""
+        """Set the function for all other targets to ``func``."""
         self.default = arguments.function("generic_func: func", func)
 
     def register(
@@ -41,7 +42,8 @@ class GenericFunc:
         key_list: Sequence[str] | None = None,
         allow_override: bool = False,
     ) -> Any:
-        """``register(keys)`` as a decorator, or ``register(function, keys)``: what is done for these keys."""
+        """Register a function for keys: as a decorator ``register(keys)``, or ``register(function,
+        keys)``."""
         if not callable(func_or_keys):
             return lambda func: self.register(func, func_or_keys, allow_override)
         keys = [key_list] if isinstance(key_list, str) else list(key_list or ())
@@ -52,26 +54,26 @@ class GenericFunc:
         return func_or_keys
 
     def get_packed_func(self) -> GenericFunc:
-        """The function as it is now: what is registered later is not in it."""
+        """Return a copy with the functions that are registered now."""
         made = GenericFunc(self.default, self.name)
         made.dispatch.update(self.dispatch)
         return made
 
 
 def generic_func(fdefault: Callable[..., Any]) -> GenericFunc:
-    """A decorator: the function for targets that register none of their own."""
+    """Decorator that makes a function the default of a ``GenericFunc``."""
     return GenericFunc(arguments.function("generic_func: fdefault", fdefault))
 
 
 def get_native_generic_func(name: str) -> GenericFunc:
-    """The function of ``override_native_generic_func(name)``."""
+    """Return the function that ``override_native_generic_func`` has registered as ``name``."""
     if name not in _known:
         raise InputError(f"get_native_generic_func: there is no function {name!r}", Span.of_caller())
     return _known[name]
 
 
 def override_native_generic_func(func_name: str) -> Callable[[Callable[..., Any]], GenericFunc]:
-    """A decorator: the function ``func_name`` for targets that register none of their own."""
+    """Decorator that makes a function the default of the ``GenericFunc`` named ``func_name``."""
 
     def decorate(fdefault: Callable[..., Any]) -> GenericFunc:
         _known[func_name] = GenericFunc(fdefault, func_name)

@@ -1,4 +1,4 @@
-"""Tags of targets, ``Target("raspberry-pi/4b-aarch64")``: those there are, and a program's own."""
+"""Tags of targets, ``Target("raspberry-pi/4b-aarch64")``: built-in and user-defined."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ _tags: dict[str, Mapping[str, Any]] = dict(TAGS)
 
 
 def config_of(text: str) -> Mapping[str, Any] | None:
-    """What the tag ``text`` stands for; None if it is none."""
+    """Return the configuration of the tag ``text``; None if there is no such tag."""
     return _tags.get(text)
 
 
 def names() -> list[str]:
-    """The tags there are, in order."""
+    """Return all tags, sorted."""
     return sorted(_tags)
 
 
 def add(name: str, config: Mapping[str, Any], override: bool) -> None:
-    """Let ``name`` stand for ``config``; a TargetError if it is in use, unless ``override``."""
+    """Define the tag ``name`` as ``config``; a TargetError if it is in use, unless ``override``."""
     arguments.text("register_tag: name", name, TargetError)
     if name in _tags and not override:
         raise TargetError(f"register_tag: there is a tag {name!r} already", Span.of_caller())

@@ -1,4 +1,4 @@
-"""Targets as TVM 0.11 writes them: strings, dicts and JSON, with a scope that ``build`` looks at."""
+"""Targets in TVM 0.11's notation: strings, dicts and JSON, with a scope that ``build`` uses."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from tvmlite.tvm.target import described, tags
 
 _UNDERSTOOD = ("mtriple", "mcpu", "mattr", "num-cores", "vector-bits", "system")
 _NOTES = ("keys", "device", "model", "tag", "opt-level", "jit")
-"""Options that choose TVM's schedules and records by name, where ours look at the processor itself, or say
-nothing of the code made here."""
+"""Options without an effect on the generated code. TVM selects schedules and records by some of them; tvmlite
+uses the properties of the processor instead."""
 
 _OLD = {"link-params": ("0", "False")}
-"""Options in logs of TVM's before 0.11, with the values that say nothing."""
+"""Options in logs of TVM before 0.11, with the values that have no effect."""
 
 _LEFT_OUT = {"libs": "kernels are generated; tvm.contrib.cblas calls a library's matrix product"}
-"""Options that are kept with a warning, and why they change nothing."""
+"""Options that are kept with a warning, and why they have no effect."""
 
 _INSTEAD = {
     "link-params": 'weights are in the library; Executor("graph", {"link-params": True}) says so in TVM',
@@ -33,35 +33,34 @@ _INSTEAD = {
     "runtime": "lib.export_library writes a library that tvm.runtime.load_module loads",
     "system-lib": "lib.export_library writes a library that tvm.runtime.load_module loads",
 }
-"""What to use in place of options of TVM's."""
+"""Alternatives to TVM's options."""
 
 
 class NoTarget(TargetError, AssertionError):
-    """A target that is missing: TVM asserts that there is one."""
+    """A target is missing. It is also an AssertionError, as in TVM."""
 
 
 class Kind(str):
-    """A target's kind, which TVM gives a name."""
+    """A target's kind: a string with TVM's attribute ``name``."""
 
     __slots__ = ()
 
     @property
     def name(self) -> str:
-        """The kind as a plain string, as TVM spells it: ``target.kind.name``."""
+        """The kind as a plain string: ``target.kind.name``."""
         return str(self)
 
 
 class Target(machine.Target):
-    """A target given as a string such as ``"llvm -mcpu=znver4"``, a dict of its parts, its JSON, or a target;
-    ``host``, which runs what is not on the device, must be a CPU as well: there is no device.
+    """A target, given as a string such as ``"llvm -mcpu=znver4"``, a dict, JSON, or another target. ``host``
+    must be a CPU as well, because there are no other devices.
 
-    ``-mtriple``, ``-mcpu``, ``-mattr``, ``-num-cores`` and ``-vector-bits`` are understood; ``-keys``,
-    ``-device``, ``-model``, ``-tag`` (which name schedules of TVM's), ``-opt-level`` and ``-jit`` are kept
-    and change nothing, as ``-link-params=0`` of old logs, and so is ``-libs``, with a warning. Any other is a
-    TargetError.
-    ``with Target(...):`` makes it the one that ``build`` takes by default.
+    ``-mtriple``, ``-mcpu``, ``-mattr``, ``-num-cores`` and ``-vector-bits`` are supported. ``-keys``,
+    ``-device``, ``-model``, ``-tag`` (which select TVM's schedules), ``-opt-level`` and ``-jit`` are kept and
+    have no effect, like ``-link-params=0`` of old logs, and ``-libs``, with a warning. Any other option is a
+    TargetError. ``with Target(...):`` makes it the default target of ``build``.
 
-    A target of another kind of TVM's, such as ``"cuda"``, may be named and looked at: building for it is a
+    A target of another kind of TVM's, such as ``"cuda"``, may be created and inspected: building for it is a
     TargetError.
     """
 
@@ -70,7 +69,7 @@ class Target(machine.Target):
     own_host: Target | None = None
 
     def __init__(self, target: Any = None, host: Any = None, **fields: Any) -> None:
-        if fields:  # ``dataclasses.replace`` makes the changed copy so
+        if fields:  # called by ``dataclasses.replace``
             super().__init__(**fields)
             object.__setattr__(self, "notes", MappingProxyType({}))
             return
@@ -94,7 +93,7 @@ class Target(machine.Target):
 
     @property
     def keys(self) -> list[str]:
-        """The names of schedules that TVM would look for."""
+        """The keys by which TVM would select schedules."""
         if self.kind in described.KEYS:
             own = [*self.notes.get("keys", ()), self.notes.get("device", ""), *described.KEYS[self.kind]]
             return list(dict.fromkeys(one for one in own if one))
@@ -103,22 +102,22 @@ class Target(machine.Target):
 
     @property
     def device_name(self) -> str:
-        """What ``-device`` says."""
+        """The value of ``-device``."""
         return self.notes.get("device", "")
 
     @property
     def model(self) -> str:
-        """What ``-model`` says."""
+        """The value of ``-model``."""
         return self.notes.get("model", "unknown")
 
     @property
     def mcpu(self) -> str:
-        """What ``-mcpu`` says, or the processor of this machine."""
+        """The value of ``-mcpu``, or the processor of this machine."""
         return self.cpu
 
     @property
     def mattr(self) -> list[str]:
-        """The features that differ from the processor's own."""
+        """The features by which the target differs from its processor."""
         return list(self.features)
 
     @property
@@ -131,17 +130,17 @@ class Target(machine.Target):
 
     @property
     def libs(self) -> list[str]:
-        """The libraries that ``-libs`` names, which nothing here calls."""
+        """The libraries named by ``-libs``, which are not used."""
         given = self.notes.get("libs", [])
         return given.split(",") if isinstance(given, str) else list(given)
 
     @property
     def host(self) -> Target | None:
-        """What runs the code around kernels: of a CPU itself."""
+        """The target of the code around kernels: for a CPU the target itself."""
         return self.own_host if self.kind in described.KEYS else self
 
     def with_host(self, host: Any) -> Target:
-        """The target with this host; a CPU is its own, and ``host`` must be a CPU."""
+        """Return the target with this host; a CPU target is returned as is, and ``host`` must be a CPU."""
         if self.kind in described.KEYS:
             return Target(self, host)
         parsed(host)
@@ -149,7 +148,7 @@ class Target(machine.Target):
 
     @staticmethod
     def canon_target_and_host(target: Any, target_host: Any = None) -> tuple[Target | None, Target | None]:
-        """Both as targets, the first with the second as its host; None for None."""
+        """Return both as targets, the first with the second as its host; ``(None, None)`` for None."""
         if target is None:
             if target_host is not None:
                 raise NoTarget(
@@ -161,7 +160,7 @@ class Target(machine.Target):
 
     @staticmethod
     def canon_multi_target_and_host(target: Any, target_host: Any = None) -> list[Target]:
-        """A target, several, or those by device, as a list, each with ``target_host`` as its host."""
+        """Return one target, several, or those of a dict as a list, each with ``target_host`` as its host."""
         if target is None:
             raise NoTarget("canon_multi_target_and_host: no target given", Span.of_caller())
         if isinstance(target, Mapping) and "kind" not in target:
@@ -174,23 +173,23 @@ class Target(machine.Target):
     def canon_target_map_and_host(
         target_map: Mapping[Any, Any], target_host: Any = None
     ) -> tuple[dict[Target, Any], Target | None]:
-        """Values by target, with targets for whatever describes them, each with ``target_host`` as its host,
+        """Return ``target_map`` with its keys converted to targets that have ``target_host`` as their host,
         and that host."""
         found = {Target(key, target_host): value for key, value in target_map.items()}
         host = next((key.host for key in found), None) if target_host is None else Target(target_host)
         return found, host
 
     def get_kind_attr(self, attr_name: str) -> None:
-        """What a kind of target is known to have, such as passes of its own: none has any."""
+        """Return an attribute of the target's kind, such as its own passes: always None."""
         arguments.text("Target.get_kind_attr: attr_name", attr_name)
 
     def get_target_device_type(self) -> int:
-        """TVM's number of the device that the target is for."""
+        """Return DLPack's number of the device that the target is for."""
         return device(str(self.kind)).device_type
 
     @property
     def max_function_args(self) -> int:
-        """The most arguments that a function can have, for Metal; -1 where there is no limit, as on CPUs."""
+        """The maximum number of arguments of a function, for Metal; -1 if there is no limit, as on CPUs."""
         return 31 if self.kind == "metal" else -1
 
     def __getattr__(self, name: str) -> Any:
@@ -209,27 +208,28 @@ class Target(machine.Target):
         return " ".join([str(self.kind), f"-keys={','.join(self.keys)}", *words])
 
     def __deepcopy__(self, memo: object) -> Target:
-        """The target itself, which never changes."""
+        """Return the target itself, which is immutable."""
         return self
 
     def __reduce__(self) -> tuple[type[Target], tuple[str]]:
         return Target, (str(self),)
 
     def export(self) -> dict[str, Any]:
-        """The parts, as a dict that ``Target`` takes."""
+        """Return the target as a dict that ``Target`` accepts."""
         host = {} if self.own_host is None else {"host": self.own_host.export()}
         return {"kind": str(self.kind), **self.attrs, "keys": self.keys, **host}
 
     @classmethod
     def current(cls, allow_none: bool = True) -> Target | None:
-        """The innermost ``with Target(...)``; without one None, or an error."""
+        """Return the target of the innermost ``with Target(...)``; else None, or an error unless
+        ``allow_none``."""
         if not cls._scopes and not allow_none:
             raise TargetError("Target.current: there is no current target", Span.of_caller())
         return cls._scopes[-1] if cls._scopes else None
 
     @staticmethod
     def list_kinds() -> list[str]:
-        """The kinds that there is code for."""
+        """Return the supported kinds."""
         return ["llvm", "c"]
 
     def __enter__(self) -> Target:
@@ -241,20 +241,20 @@ class Target(machine.Target):
 
 
 def list_tags() -> dict[str, Target]:
-    """The targets that names of machines stand for, by name."""
+    """Return the targets of all tags, by tag."""
     return {name: Target(name) for name in tags.names()}
 
 
 def register_tag(name: str, config: Mapping[str, Any], override: bool = False) -> Target:
-    """Let ``name`` stand for the target that ``config`` describes; the target. A name in use is an error
-    unless ``override``."""
+    """Define the tag ``name`` as the target that ``config`` describes, and return the target. A name in use
+    is an error unless ``override``."""
     made = Target(config)
     tags.add(name, config, override)
     return made
 
 
 def plain(target: Any, host: Any = None) -> machine.Target:
-    """The target of a build: ``target``, else the scope's, else this machine; a target of the core's."""
+    """Return the core's target for a build: ``target``, or else the current one, or else this machine."""
     if host is not None:
         parsed(host)
     current = Target.current()
@@ -263,7 +263,7 @@ def plain(target: Any, host: Any = None) -> machine.Target:
 
 
 def parsed(given: Any) -> tuple[machine.Target, dict[str, str]]:
-    """The target of the core's that ``given`` describes, and the options that are only kept."""
+    """Return the core's target that ``given`` describes, and the options that have no effect."""
     if isinstance(given, Target):
         if given.kind in described.KEYS:
             described.refuse(str(given))
@@ -301,7 +301,7 @@ def parsed(given: Any) -> tuple[machine.Target, dict[str, str]]:
 
 
 def _read(given: Any) -> tuple[str, dict[str, Any]]:
-    """The kind and the options of a string, of JSON or of a dict."""
+    """Return the kind and the options in a string, JSON or a dict."""
     if isinstance(given, str) and given.lstrip().startswith("{"):
         try:
             given = json.loads(given)
@@ -317,7 +317,7 @@ def _read(given: Any) -> tuple[str, dict[str, Any]]:
 
 
 def _description(given: Any) -> tuple[str, dict[str, Any]] | None:
-    """Kind and options of a target that there is no code for; None of all others."""
+    """Return the kind and the options of an unsupported target; None for any other."""
     if isinstance(given, Target):
         return (str(given.kind), dict(given.notes)) if given.kind in described.KEYS else None
     if isinstance(given, machine.Target):
@@ -349,7 +349,7 @@ def _of_dict(given: Mapping[Any, Any]) -> tuple[str, dict[str, str]]:
 
 
 def _of_text(text: str) -> tuple[str, dict[str, str]]:
-    """Kind and options of ``llvm -mcpu=x -num-cores 4``: a value follows an equals sign or a blank."""
+    """Parse the kind and the options of ``llvm -mcpu=x -num-cores 4``; a value follows ``=`` or a blank."""
     try:
         words = shlex.split(text) if "'" in text or '"' in text else text.split()
     except ValueError as error:

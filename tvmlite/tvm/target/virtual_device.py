@@ -1,4 +1,4 @@
-"""TVM's ``VirtualDevice``: where a value is to be, as programs that pass it around describe it."""
+"""TVM's ``VirtualDevice``: a description of where a value is located."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from tvmlite.tvm.target.target import Target
 
 @dataclass(frozen=True, init=False)
 class VirtualDevice:
-    """A device, the target of its code and a kind of its memory; each may be left open. It is a description:
-    code is for the one device there is, the CPU."""
+    """A device, the target of its code and a memory scope, each of which may be unspecified. It only
+    describes: code is always compiled for the CPU."""
 
     device_type: int
     virtual_device_id: int
@@ -38,5 +38,5 @@ class VirtualDevice:
 
     @property
     def device_type_int(self) -> int:
-        """DLPack's number of the kind of device, -1 if it is open."""
+        """DLPack's number of the kind of device, -1 if it is unspecified."""
         return self.device_type

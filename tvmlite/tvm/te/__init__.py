@@ -23,7 +23,7 @@ _OF_TE = """
     acos acosh asin asinh atan atanh cos cosh erf exp fmod log log10 log2 popcount rsqrt sigmoid
     sin sinh sqrt tan tanh Schedule Stage Tensor TensorIntrin
 """.split()
-"""What ``tvmlite.te`` has under the same name."""
+"""Names that are taken from ``tvmlite.te`` unchanged."""
 
 _DECLARED = """
     comm_reducer compute const create_schedule decl_tensor_intrin extern extern_primfunc

@@ -1,4 +1,4 @@
-"""``cache_write`` as TVM has it: the stage that copies begins anew, with a loop an axis."""
+"""``cache_write`` with TVM's meaning: the stage that copies starts with fresh loops, one per axis."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from tvmlite.te.schedule.schedule import Schedule
 from tvmlite.te.schedule.stage_base import StageState
 
 AS_TVM = "caches_as_tvm"
-"""The mark of schedules that a program of TVM's made: those that the compiler makes keep ``tvmlite.te``'s
-meaning."""
+"""Marks schedules made by ``tvm.te.create_schedule``; the compiler's own schedules keep the meaning that
+``cache_write`` has in ``tvmlite.te``."""
 
 
 class CacheNames:
-    """Methods of schedules."""
+    """Methods that are added to ``Schedule``."""
 
     def cache_write(self: Any, tensor: Any, scope: str) -> Any:
-        """As ``tvmlite.te``'s; of schedules of ``tvm.te.create_schedule`` loops which were made of the axes
-        before are those of the new stage only: the stage that copies has one an axis again, unless another
-        stage stands in its loops."""
+        """Like ``cache_write`` of ``tvmlite.te``. In schedules made by ``tvm.te.create_schedule``, earlier
+        splits and fusions move to the new stage: the stage that copies again has one loop per axis, unless
+        another stage is attached to its loops."""
         made = _plain_cache_write(self, tensor, scope)
         if AS_TVM not in vars(self):
             return made

@@ -1,4 +1,4 @@
-"""``te.compute`` and others with TVM's parameters, tags of scopes, and intrinsics called on windows."""
+"""``te.compute`` and the other declarations with TVM's parameters, tag scopes and tensor intrinsic calls."""
 
 from __future__ import annotations
 
@@ -38,9 +38,9 @@ def compute(
     attrs: Any = None,
     varargs_names: Sequence[str] | None = None,
 ) -> Any:
-    """As ``tvmlite.te.compute``. Where ``fcompute`` takes fewer arguments than there are axes and gives a
-    call of a tensor intrinsic on windows of tensors, the intrinsic computes the axes that are left.
-    A read that is certainly outside its tensor is an error when the compute is lowered, not before."""
+    """Like ``tvmlite.te.compute``. If ``fcompute`` takes fewer arguments than there are axes and returns a
+    call of a tensor intrinsic on slices of tensors, the intrinsic computes the remaining axes.
+    A read that is certainly out of bounds raises an error when the compute is lowered, not before."""
     extents = tuple(shape) if isinstance(shape, (tuple, list)) else (shape,)
     label = tag_of("compute", tag)
     if varargs_names is not None:
@@ -62,7 +62,7 @@ def _takes(fcompute: Any) -> float:
 
 
 def _with_names(fcompute: Callable[..., Any], names: Sequence[str]) -> Callable[..., Any]:
-    """``fcompute``, whose ``*indices`` are called so."""
+    """``fcompute`` with its ``*indices`` named ``names``."""
 
     def named(*indices: Any) -> Any:
         return fcompute(*indices)
@@ -83,8 +83,8 @@ def extern(
     tag: str = "",
     attrs: Any = None,
 ) -> Any:
-    """As ``tvmlite.te.extern``; one shape of ints or several shapes, as TVM takes them. Of one output the
-    tensor is given, though its shape may be in a list."""
+    """Like ``tvmlite.te.extern``, but ``shape`` may be one extent, one shape or several shapes, as in TVM.
+    For one output the tensor itself is returned, even if its shape is given in a list."""
     if isinstance(shape, tuple) and shape and all(isinstance(one, (tuple, list)) for one in shape):
         shape = list(shape)
     elif isinstance(shape, (int, e.Expr)):
@@ -96,13 +96,13 @@ def extern(
 
 
 def _unless_one(made: Any) -> Any:
-    """The tensors ``made``; of a list with one the tensor."""
+    """``made``, or its only element if it is a list of one tensor."""
     return made[0] if isinstance(made, list) and len(made) == 1 else made
 
 
 def _plain_loops(function: Any) -> Any:
-    """``function``, which gives statements or builders of them, giving statements of ours. The buffers that
-    it is given are marked: they are a program's of TVM's."""
+    """``function``, which returns statements or IR builders, wrapped to return ``tvmlite.te``'s statements.
+    The buffers passed to it are marked as objects of a TVM program."""
     if not callable(function):
         return function
 
@@ -131,7 +131,7 @@ def decl_tensor_intrin(
     scalar_params: Any = None,
     default_buffer_params: Any = None,
 ) -> Any:
-    """As ``tvmlite.te.decl_tensor_intrin``."""
+    """Like ``tvmlite.te.decl_tensor_intrin``."""
     return te.decl_tensor_intrin(
         op, _plain_loops(fcompute), name, binds, scalar_params, default_buffer_params
     )
@@ -146,14 +146,14 @@ def scan(
     tag: str = "",
     attrs: Any = None,
 ) -> Any:
-    """As ``tvmlite.te.scan``; of one state the tensor is given."""
+    """Like ``tvmlite.te.scan``; for one state the tensor itself is returned."""
     label = tag_of("scan", tag)
     given = () if inputs is None else (inputs,) if isinstance(inputs, t.Tensor) else tuple(inputs)
     return with_attributes(_unless_one(te.scan(init, update, state_placeholder, given, name, label, attrs)))
 
 
 def reduce_axis(dom: Any, name: str = "rv", thread_tag: str = "", span: Any = None) -> t.IterVar:
-    """An axis to reduce over; ``thread_tag`` is for graphics processors and is an error."""
+    """Return an axis to reduce over. ``thread_tag``, which is for graphics processors, is refused."""
     if thread_tag:
         raise arguments.refused("reduce_axis: thread_tag", thread_tag, "none: there are CPUs only")
     made = te.reduce_axis(plain(dom), name)
@@ -162,8 +162,8 @@ def reduce_axis(dom: Any, name: str = "rv", thread_tag: str = "", span: Any = No
 
 
 def create_schedule(ops: Any) -> Any:
-    """The schedule of ``ops``, operations or tensors, which may be none. In a ``PassContext`` with
-    ``"te.keep_schedule_record"`` it keeps what it was after each primitive, as ``schedule_record``."""
+    """Return a schedule of ``ops``, a possibly empty list of operations or tensors. In a ``PassContext`` with
+    ``"te.keep_schedule_record"``, its ``schedule_record`` holds its state after each primitive."""
     nothing = isinstance(ops, (list, tuple)) and not ops
     made = Schedule([], []) if nothing else te.create_schedule(ops)
     vars(made)[AS_TVM] = True
@@ -173,35 +173,35 @@ def create_schedule(ops: Any) -> Any:
 
 
 def comm_reducer(fcombine: Callable[..., Any], fidentity: Callable[..., Any], name: str = "reduce") -> Any:
-    """As ``tvmlite.te.comm_reducer``; the reducer called with values alone combines those."""
+    """Like ``tvmlite.te.comm_reducer``; called with several values and no axis, the reducer combines them."""
     return reducer(te.comm_reducer(fcombine, fidentity, name), fcombine, name)
 
 
 def var(name: str = "tindex", dtype: Any = "int32", span: Any = None) -> e.Var:
-    """A variable of ``dtype``, which may be a ``tvm.ir.PointerType``."""
+    """Return a variable of ``dtype``, which may be a ``tvm.ir.PointerType``."""
     return variable(te.var, name, dtype)
 
 
 def size_var(name: str = "size", dtype: str = "int32", span: Any = None) -> e.Var:
-    """A variable that is at least 0."""
+    """Return a variable whose value is at least 0, such as an extent."""
     return variable(te.size_var, name, dtype)
 
 
 def placeholder(shape: Any, dtype: str | None = None, name: str = "placeholder") -> t.Tensor:
-    """A tensor given from outside, of ``dtype`` float32 unless another is given."""
+    """Return a tensor that is an input of the computation; ``dtype`` is float32 by default."""
     made = te.placeholder(plain(shape), None if dtype is None else long_dtype(dtype), name)
     mark(made.op)
     return made
 
 
 def const(value: Any, dtype: str | None = None, span: Any = None) -> e.Expr:
-    """``value`` as a constant of ``dtype``, which may be a vector's: ``"int32x4"``; of a numpy number its
-    own."""
+    """Return ``value`` as a constant of ``dtype``, which may be a vector dtype (``"int32x4"``). A numpy
+    number keeps its dtype by default."""
     return constant(value, dtype)
 
 
 def extern_primfunc(*args: Any, **named: Any) -> NoReturn:
-    """An error: loops of TVMScript are not read."""
+    """Raise an UnsupportedError: TVMScript is not supported."""
     raise UnsupportedError(
         "extern_primfunc: functions of TVMScript are not supported",
         Span.of_caller(),

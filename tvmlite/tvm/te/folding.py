@@ -1,4 +1,4 @@
-"""Operators of scalars as TVM has them: those of constants are constants, and some are refused at once."""
+"""Scalar operators with TVM's meaning: fold constant operands, and refuse some operands at once."""
 
 from __future__ import annotations
 
@@ -60,13 +60,13 @@ def _folded(symbol: str) -> Callable[[Any, Any], e.Expr]:
 
 
 def _shown(made: e.Expr) -> e.Expr:
-    """``made``; a vector that a program of TVM's writes, with the dtype of one."""
+    """``made``; a vector written by a TVM program gets TVM's vector dtype."""
     return as_vector(made) if made.lanes > 1 and is_marked(made) else made
 
 
 def _folded_float(symbol: str) -> Callable[[Any, Any], e.Expr]:
-    """The arithmetic ``symbol``, of two constants of a float's dtype their result, rounded once; a division
-    by zero stays."""
+    """The operator ``symbol``, folded for two float32 or float64 constants with one rounding. A division by
+    zero is not folded; of float16 constants only neutral and absorbing elements are."""
     ours, compute = CONSTRUCTORS[symbol], _OF_FLOATS[symbol]
 
     def make(a: Any, b: Any) -> e.Expr:
@@ -89,7 +89,8 @@ def _folded_float(symbol: str) -> Callable[[Any, Any], e.Expr]:
 
 
 def _neutral(symbol: str, made: Any) -> e.Expr:
-    """``made``, of two float16 constants; where one of them changes nothing, or is the result, as that."""
+    """``made``, or one of its operands if both are float16 constants and that operand is the result by an
+    identity such as ``x + 0``, ``x * 1`` or ``0 * x``."""
     x, y = made.children()
     if not (
         isinstance(x, e.Const) and isinstance(y, e.Const) and (is_marked_itself(x) or is_marked_itself(y))
@@ -103,7 +104,7 @@ def _neutral(symbol: str, made: Any) -> e.Expr:
 
 
 def _kept(made: e.Expr, *operands: Any) -> e.Expr:
-    """``made``; a constant that came of marked ones is marked."""
+    """``made``, marked if it is a constant and an operand is a marked constant."""
     if isinstance(made, e.Const) and any(isinstance(x, e.Const) and is_marked_itself(x) for x in operands):
         return mark(made)
     return _shown(made)
@@ -115,7 +116,8 @@ def _kept_of(symbol: str) -> Callable[..., e.Expr]:
 
 
 def rounding(name: str) -> Callable[..., e.Expr]:
-    """``te``'s rounding function ``name``, of a constant the constant; an int or a bool is itself."""
+    """``te``'s rounding function ``name``, folded for float32 and float64 constants. Ints and bools are
+    returned unchanged."""
     ours = getattr(te, name)
 
     def apply(x: Any, span: Any = None) -> e.Expr:
@@ -168,7 +170,7 @@ def _reflected(symbol: str) -> Callable[[Any, Any], e.Expr]:
 
 
 def enter() -> None:
-    """Enter these, and the bit operators of a number and an expression to its right."""
+    """Install these operators, and the bit operators with a Python number as the left operand."""
     if CONSTRUCTORS["not"] is _inverted:
         return
     CONSTRUCTORS["not"] = _inverted

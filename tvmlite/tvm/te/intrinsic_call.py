@@ -1,7 +1,7 @@
-"""Tensor intrinsics called on windows: ``te.compute((m, 16), lambda i: vadd(A[i, 0:16], B[i, 0:16]))``.
+"""Tensor intrinsics called on slices: ``te.compute((m, 16), lambda i: vadd(A[i, 0:16], B[i, 0:16]))``.
 
-Such a compute is the intrinsic's own formula over windows, all axes written out, in which the loops over the
-windows are tensorized when it is lowered.
+The result is an ordinary compute over all axes, with the intrinsic's formula reading the slices (*windows*).
+When it is lowered, the loops over the windows are tensorized with the intrinsic.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from tvmlite.te.tensor.window import TensorWindow
 from tvmlite.tvm.te.reads import computed
 
 ATTRIBUTE = "tensor_intrinsic"
-"""The attribute of such a compute: the intrinsic, and how many axes stand around it."""
+"""The attribute of such a compute: the intrinsic, and the number of axes outside it."""
 
 
 @dataclass(frozen=True)
 class IntrinsicCall:
-    """``intrin`` applied to ``windows`` of its inputs, combined over ``axes``."""
+    """A call of ``intrin`` on ``windows``, one per input, whose results are reduced over ``axes``."""
 
     intrin: TensorIntrin
     windows: tuple[Any, ...]
@@ -36,8 +36,8 @@ class IntrinsicCall:
 
 
 def call(intrin: TensorIntrin, *args: Any, reduce_axis: Any = None, **named: Any) -> IntrinsicCall:
-    """``intrin`` of windows ``A[i, 0:16]``, or whole tensors, one an input. ``reduce_axis`` are axes of the
-    windows' indices to combine over."""
+    """Call ``intrin`` on one slice, such as ``A[i, 0:16]``, or whole tensor per input. ``reduce_axis`` are
+    the axes in the slices' indices to reduce over."""
     axes = () if reduce_axis is None else reduce_axis
     axes = (axes,) if isinstance(axes, t.IterVar) else tuple(axes)
     if named.get("attrs") is not None or named.keys() - {"attrs"}:
@@ -56,15 +56,15 @@ def call(intrin: TensorIntrin, *args: Any, reduce_axis: Any = None, **named: Any
             raise TensorExpressionError(
                 f"{intrin.name}: {read.name} is {shapes}",
                 Span.of_caller(),
-                hint="declare the intrinsic for windows of one size; it is not bound to each window's",
+                hint="declare the intrinsic for windows of one size; it is not specialized for each call",
             )
         windows.append(one)
     return IntrinsicCall(intrin, tuple(windows), axes)
 
 
 def compute(extents: Sequence[Any], function: Callable[..., Any], name: str, tag: str, attrs: Any) -> Any:
-    """The tensors of a compute whose ``function`` takes the first axes alone and gives an intrinsic's call;
-    None if it gives something else."""
+    """The tensors of a compute whose ``function`` takes the outer axes only and returns an intrinsic call;
+    None if ``function`` returns anything else."""
     names = list(inspect.signature(function).parameters)
     around = [e.Var(one, "int32") for one in names]
     made = function(*around)
@@ -95,7 +95,7 @@ def compute(extents: Sequence[Any], function: Callable[..., Any], name: str, tag
 
 
 def _formula(made: IntrinsicCall, reads: dict[t.Tensor, TensorWindow], at: dict[e.Var, e.Expr]) -> Any:
-    """The intrinsic's formula at an element, reading windows; its reduction goes over the call's axes too."""
+    """The intrinsic's formula at one element, reading the windows and also reducing over the call's axes."""
 
     def rule(node: Any) -> Any:
         if isinstance(node, t.TensorRead) and node.tensor in reads:
@@ -123,9 +123,9 @@ def _formula(made: IntrinsicCall, reads: dict[t.Tensor, TensorWindow], at: dict[
 
 
 def tensorized(schedule: te.Schedule) -> te.Schedule:
-    """``schedule`` with the intrinsics in the place of the loops of such computes: a copy, if there are any.
-    Loops around them stay as they are scheduled; those over a window must not have been split. Another
-    intrinsic that such a stage was tensorized with is of no account, as in TVM: a warning says so."""
+    """A copy of ``schedule`` in which computes made of intrinsic calls are tensorized, or ``schedule`` itself
+    if there are none. Outer loops keep their schedule; loops over a window must not have been split. If such
+    a stage was tensorized with another intrinsic, that is ignored with a warning; TVM ignores it too."""
     if not any(_intrinsic_of(stage) for stage in schedule.stages):
         return schedule
     made = schedule.copy()
@@ -151,8 +151,8 @@ def tensorized(schedule: te.Schedule) -> te.Schedule:
 
 
 def _intrinsic_of(stage: Any) -> Any:
-    """The intrinsic that computes ``stage``, which ``cache_write`` may have made a copy, and how many axes
-    stand around it; None if there is none."""
+    """The intrinsic that computes ``stage`` and the number of axes outside it; None if there is none, also
+    where ``cache_write`` has made the stage a copy."""
     op = stage.op
     copies = isinstance(op, t.ComputeOp) and isinstance(op.body[0], t.TensorRead)
     return None if copies else dict(getattr(op, "attrs", ())).get(ATTRIBUTE)

@@ -1,7 +1,7 @@
-"""Python's numbers beside narrow values: TVM reads them as int32 and float32, which are wider then.
+"""Python numbers as operands of narrow values: TVM takes them as int32 and float32, which widens the result.
 
-``A[i] + 1`` of an int8 is an int32, and ``A[i] > 200`` compares ints of 32 bits. ``tvmlite.te`` gives a
-number the dtype of what stands beside it, also where the compiler's own code writes such expressions."""
+``A[i] + 1`` for an int8 ``A`` is an int32, and ``A[i] > 200`` compares 32-bit ints. ``tvmlite.te``, and so
+the compiler's own code, gives a number the dtype of the other operand instead."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ _NARROW = {
     int: frozenset(("int8", "uint8", "int16", "uint16")),
     float: frozenset(("float16", "bfloat16")),
 }
-"""Dtypes that are widened by a Python number of a kind."""
+"""The dtypes that a Python number of each type widens."""
 
 
 def beside(number: Any, value: Any, frame: FrameType) -> Any:
-    """``number``, a constant of TVM's dtype if ``frame`` is code of a program of TVM's that writes it beside
-    its own ``value``, which is narrower; anything else as it is."""
+    """``number`` as a constant of TVM's default dtype, if the other operand ``value`` is narrower and was
+    declared with TVM's functions and ``frame`` is not code of tvmlite; else ``number`` unchanged."""
     narrow = _NARROW.get(type(number), ())
     if narrow and getattr(value, "dtype", None) in narrow and not is_own(frame) and _is_made_here(value):
         return const(number)
@@ -32,7 +32,7 @@ def beside(number: Any, value: Any, frame: FrameType) -> Any:
 
 
 def all_beside(values: tuple[Any, ...], frame: FrameType) -> list[Any]:
-    """``values``, in which numbers beside a narrow value are constants: see ``beside``."""
+    """``values``, with ``beside`` applied to each number for each of the other values."""
     wide = list(values)
     for one in values:
         wide = [beside(number, one, frame) for number in wide]
@@ -47,7 +47,7 @@ def _is_made_here(value: Any) -> bool:
 
 
 def _declared(node: Any) -> Any:
-    """What was declared for ``node`` to be there."""
+    """The declared object that ``node`` refers to: the operation of the tensor read, the buffer or itself."""
     if isinstance(node, t.TensorRead):
         return node.tensor.op
     return node.buffer if isinstance(node, ir.Load) else node

@@ -1,4 +1,4 @@
-"""``tensor.op.attrs`` as TVM has them, a mapping whose numbers have a ``value``, and the axes of scans."""
+"""``tensor.op.attrs`` as TVM's mapping, in which numbers have a ``value``; and the spatial axes of scans."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tvmlite.tvm.runtime.convert import convert
 
 
 class OpAttributes(tuple[tuple[str, Any], ...]):
-    """The pairs that an operation of ours has as its ``attrs``, which are also looked up by name."""
+    """The name-value pairs of an operation's ``attrs``, which can also be looked up by name."""
 
     def __getitem__(self, key: Any) -> Any:
         if not isinstance(key, str):
@@ -37,7 +37,7 @@ class OpAttributes(tuple[tuple[str, Any], ...]):
         return [name for name, _ in self]
 
     def items(self) -> Iterator[tuple[str, Any]]:
-        """Names and values."""
+        """The pairs of name and value, in order."""
         return ((name, self[name]) for name in self.keys())
 
     def __str__(self) -> str:
@@ -45,14 +45,15 @@ class OpAttributes(tuple[tuple[str, Any], ...]):
 
 
 def with_attributes(made: Any) -> Any:
-    """``made``, a tensor or a list of those of one operation, whose ``attrs`` are looked up by name."""
+    """Mark the operation of ``made``, a tensor or a list of one operation's tensors, make its ``attrs`` an
+    ``OpAttributes``, and return ``made``."""
     first = made if isinstance(made, Tensor) else made[0]
     object.__setattr__(mark(first.op), "attrs", OpAttributes(vars(first.op)["attrs"]))
     return made
 
 
 def spatial_axes(op: ScanOp) -> tuple[IterVar, ...]:
-    """An axis for each axis but the first of each state, in order; the same at each call."""
+    """One axis for each dimension of each state except the first, in order. Every call returns the same."""
     known = vars(op).get("spatial_axes")
     if known is None:
         known = tuple(

@@ -1,4 +1,4 @@
-"""``tvm.te.operation``: what declares tensors, under the names of that module."""
+"""``tvm.te.operation``: the functions that declare tensors and axes."""
 
 from tvmlite.tvm.absent import refusing
 from tvmlite.tvm.driver.build_module import create_prim_func

@@ -1,7 +1,7 @@
-"""Arithmetic of whole tensors: ``A + B`` is ``topi.add(A, B)``, ``A * 2`` and ``-A`` as well.
+"""Arithmetic on whole tensors: ``A + B`` is ``topi.add(A, B)``; ``A * 2`` and ``-A`` call TOPI as well.
 
-A tensor without axes is a number in the function of a ``te.compute``: with a scalar expression on the other
-side its element is meant there."""
+Within the function of a ``te.compute``, a 0-dimensional tensor in an operation with a scalar expression
+stands for its element."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def _astype(tensor: Tensor, dtype: str, span: Any = None) -> Tensor:
 
 
 def _of_scalars(name: str) -> Callable[[Any, Any], Any]:
-    """The operator of scalars, which leaves a tensor with axes on its right to the tensor."""
+    """The scalar operator ``name``, which leaves a whole tensor as right operand to the tensor's operator."""
     ours = getattr(e.Operators, f"__{name}__")
 
     def apply(value: Any, other: Any) -> Any:
@@ -63,14 +63,14 @@ def _of_scalars(name: str) -> Callable[[Any, Any], Any]:
 
 
 def _of_numbers(name: str) -> Callable[[Any, Any], Any]:
-    """The operator of a number to the left of a scalar, or the comparison ``name``, as TVM reads numbers."""
+    """The reflected operator or comparison ``name`` of scalars, with TVM's dtypes for Python numbers."""
     ours = getattr(e.Operators, name)
     return lambda value, other: ours(value, beside(other, value, sys._getframe(1)))
 
 
 def _reversed(symbol: str, kind: Any) -> Callable[[Any, Any], Any]:
-    """``value > other``: in a program of TVM's, of what it made, the comparison as it wrote it; the code of
-    the compiler compares as ever."""
+    """``value > other``: a node of that form in a TVM program and for the values it made; in the compiler's
+    own code, ``other < value``."""
 
     def apply(value: Any, other: Any) -> Any:
         frame = sys._getframe(1)
@@ -82,13 +82,13 @@ def _reversed(symbol: str, kind: Any) -> Callable[[Any, Any], Any]:
 
 
 def _compared(name: str) -> Callable[[Any, Any], Any]:
-    """``==`` and ``!=``, which refuse None beside a value of TVM's, as TVM does."""
+    """``==`` or ``!=``, which raises an error if a TVM program's value is compared with None, as in TVM."""
     ours = getattr(e.Operators, name)
 
     def apply(value: Any, other: Any) -> Any:
         if other is None and is_marked_itself(value):
             raise TensorExpressionError(
-                f"{value} is compared with None", Span.of_caller(), hint="x is None asks whether it is there"
+                f"{value} is compared with None", Span.of_caller(), hint="test for None with x is None"
             )
         return ours(value, beside(other, value, sys._getframe(1)))
 
@@ -96,7 +96,7 @@ def _compared(name: str) -> Callable[[Any, Any], Any]:
 
 
 def enter() -> None:
-    """Give tensors these operators, and scalars those of ``folding``."""
+    """Install these operators for tensors and scalars, and those of ``folding`` for scalars."""
     folding.enter()
     e.Operators.__gt__ = _reversed("<", GT)  # type: ignore[method-assign]
     e.Operators.__ge__ = _reversed("<=", GE)  # type: ignore[method-assign]

@@ -1,4 +1,4 @@
-"""Reads that are certainly outside their tensors: an error when TVM's programs lower a schedule."""
+"""Reads that are certainly out of bounds, which are refused when a TVM program lowers a schedule."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _UNCHECKED = "reads_unchecked"
 
 
 def computed(*args: Any) -> Any:
-    """As ``te.compute``, whose reads are left to ``check_reads_of``."""
+    """Like ``te.compute``, but bounds of reads are checked later, by ``check_reads_of``."""
     extents, function, *others = args
     with later():
         made = te.compute(plain_of(extents), _of_plain(function), *others)
@@ -36,7 +36,8 @@ def computed(*args: Any) -> Any:
 
 
 def _of_plain(function: Any) -> Any:
-    """``function``, giving nodes of ours alone. A TensorExpressionError for a statement."""
+    """``function``, wrapped to return nodes of ``tvmlite.te`` only, or to raise a TensorExpressionError if
+    it returns a statement."""
     if not callable(function):
         return function
 
@@ -45,7 +46,7 @@ def _of_plain(function: Any) -> Any:
         made = plain_of(function(*indices))
         if isinstance(made, ir.Stmt):
             raise TensorExpressionError(
-                "compute: its element is a statement, as tir.call_packed is, expected a value",
+                "compute: fcompute returns a statement (such as tir.call_packed), expected an expression",
                 Span.of_caller(),
                 hint=instead_of("te.trace"),
             )
@@ -55,14 +56,14 @@ def _of_plain(function: Any) -> Any:
 
 
 def is_declaring() -> bool:
-    """Whether the function of a compute is being called."""
+    """Whether the function of a compute is currently being called."""
     return is_later()
 
 
 def check_reads_of(schedule: Schedule) -> None:
-    """A TensorExpressionError if a compute of ``schedule`` reads outside a tensor for some element. What the
-    update of a scan reads of its state's earlier rows is there; and of what a scan needs, only the rows that
-    it asks for are computed."""
+    """Raise a TensorExpressionError if a compute of ``schedule`` reads out of bounds for some element.
+    Reads of earlier rows of a scan's state are allowed, and of computes that a scan reads only the rows that
+    it needs are checked."""
     ops = [stage.origin_op for stage in schedule.stages]
     states = {tensor for op in ops if isinstance(op, ScanOp) for tensor in op.state}
     for op in ops:
@@ -77,7 +78,7 @@ def check_reads_of(schedule: Schedule) -> None:
 
 
 def _needed(op: t.ComputeOp, schedule: Schedule) -> dict[e.Var, tuple[Any, Any]]:
-    """The begin and the extent of each axis that ``schedule`` computes of ``op``."""
+    """The begin and the extent of the part of each axis of ``op`` that ``schedule`` computes."""
     infer = importlib.import_module("tvmlite.tvm.te.schedule").InferBound
     found = infer(schedule)
     axes = [axis for axis in (*op.axis, *op.reduce_axis) if axis in found]

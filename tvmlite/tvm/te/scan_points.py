@@ -1,4 +1,4 @@
-"""Along which axes of a scan's rows an element needs earlier rows at its own place alone."""
+"""Finds the axes of a scan along which an element reads earlier rows at its own index only."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tvmlite.tvm.te.op_attributes import spatial_axes
 
 
 class _Index(NamedTuple):
-    """Of which axes of an update an index speaks, and whether it is just one of them."""
+    """The axes of an update that occur in an index, and whether the index is one axis variable ``alone``."""
 
     axes: frozenset[int] = frozenset()
     alone: bool = False
@@ -26,8 +26,8 @@ _Place = tuple[_Index, ...]
 
 
 def ScanFixPointAnalysis(scan: Any) -> dict[t.IterVar, Any]:
-    """Of each of the axes ``spatial_axis_`` of ``scan``, 1 if an element needs earlier rows at its own place
-    on the axis alone, so that a part of the axis can be scanned by itself; 0 if it may need others."""
+    """For each axis in ``spatial_axis_`` of ``scan``: 1 if an element depends on earlier rows only at its own
+    index on the axis, so that parts of the axis can be scanned independently; 0 if it may not."""
     op: ScanOp = arguments.instance("ScanFixPointAnalysis: scan", scan, ScanOp, "a scan's operation")
     moving: set[tuple[int, int]] = set()
     together: dict[tuple[int, int], set[tuple[int, int]]] = defaultdict(set)
@@ -49,8 +49,8 @@ def ScanFixPointAnalysis(scan: Any) -> dict[t.IterVar, Any]:
 
 
 def _reads_of_states(scan: ScanOp, update: t.Tensor) -> list[tuple[int, _Place]]:
-    """The states that an element of ``update`` needs, by their numbers, each with where it reads them: in
-    terms of the axes of the update but the first, which is that of the rows."""
+    """The states that an element of ``update`` reads, directly or through other computes: the number of each
+    and the indices of the read, in terms of the axes of the update without the first (the scan axis)."""
     states = {state: n for n, state in enumerate(scan.state)}
     found: dict[tuple[int, _Place], None] = {}
     own = tuple(_Index(frozenset([k]), True) for k in range(len(update.shape) - 1))

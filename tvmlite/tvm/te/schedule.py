@@ -1,4 +1,4 @@
-"""``tvm.te.schedule``: schedules, their parts, and the steps of lowering by themselves."""
+"""``tvm.te.schedule``: schedules, their parts, and the individual steps of lowering."""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ load_primitives()
 
 
 def InferBound(sch: Schedule) -> Mapping[IterVar, t.Range]:
-    """The range of every axis of the stages of ``sch``, arguments computed whole. A loop that is bound to
-    threads runs while a stage is computed that the threads share: its scope says which do."""
+    """Infer the range of every axis of the stages of ``sch``, whose outputs are computed whole. A loop bound
+    to a thread axis covers an attached stage in memory that these threads share, by the stage's scope."""
     normal = sch.normalize()
     given = [x.op for x in arguments_of(normal)]
     widening = Widening([n for op in given for n in op.output_shape(0) if isinstance(n, e.Var)])
@@ -53,7 +53,7 @@ def InferBound(sch: Schedule) -> Mapping[IterVar, t.Range]:
 
 
 def _variables(normal: Schedule) -> set[e.Var]:
-    """The variables of axes and extents, as the user knows them."""
+    """The variables of axes, extents and split factors that the program declared."""
     axes = [axis for stage in normal.stages for axis in stage.all_iter_vars]
     extents = [n for stage in normal.stages for x in stage.op.outputs for n in x.shape]
     factors = [
@@ -68,7 +68,7 @@ def _variables(normal: Schedule) -> set[e.Var]:
 
 
 def _as_given(value: Any, own: Mapping[e.Var, e.Var]) -> e.Expr:
-    """An index of the lowering, which are int64, in the variables and the dtype that the user gave."""
+    """``value``, an int64 index from lowering, in the variables and dtypes that the program declared."""
 
     def rule(node: Any) -> Any:
         if isinstance(node, e.Var):
@@ -83,7 +83,7 @@ def _as_given(value: Any, own: Mapping[e.Var, e.Var]) -> e.Expr:
 
 
 def CreateReadGraph(ops: Any) -> dict[t.Operation, list[t.Tensor]]:
-    """The tensors that ``ops``, and the operations they need, read."""
+    """Map ``ops``, and the operations they directly or indirectly read, to the tensors each reads."""
     graph: dict[t.Operation, list[t.Tensor]] = {}
     todo = list(ops)
     while todo:
@@ -95,7 +95,7 @@ def CreateReadGraph(ops: Any) -> dict[t.Operation, list[t.Tensor]]:
 
 
 def PostDFSOrder(roots: Any, graph: Mapping[t.Operation, Any]) -> list[t.Operation]:
-    """The operations that ``roots`` need, each after those it reads."""
+    """Return ``roots`` and the operations they depend on, each after the ones it reads."""
     order: dict[t.Operation, None] = {}
 
     def visit(op: t.Operation) -> None:
@@ -110,17 +110,17 @@ def PostDFSOrder(roots: Any, graph: Mapping[t.Operation, Any]) -> list[t.Operati
 
 
 def CreateAttachPath(sch: Schedule) -> dict[t.Operation, list[IterVar]]:
-    """The loops that the stage of each operation stands in, innermost first."""
+    """Map each operation to the loops that its stage is attached in, innermost first."""
     return {stage.op: [axis for _, axis in loops_around(stage)] for stage in sch.normalize().stages}
 
 
 def ScanGetBody(scan_op: Any) -> list[t.Operation]:
-    """The operations that each iteration of a scan carries out, and the scan."""
+    """Return the operations that each iteration of a scan executes, and the scan itself."""
     return [*scan_op.body(), scan_op]
 
 
 def ScheduleOps(sch: Schedule, bounds: Mapping[IterVar, t.Range] | None = None, *_: Any) -> ir.Stmt:
-    """The loops of ``sch`` as one statement; ``bounds`` are found again."""
+    """Return the loops of ``sch`` as one statement. ``bounds`` is ignored: the bounds are inferred again."""
     tensors = arguments_of(sch)
     extents = [n for one in tensors for n in one.shape if isinstance(n, e.Expr)]
     known = {n for n in extents if isinstance(n, e.Var)}
@@ -137,12 +137,12 @@ def arguments_of(sch: Schedule) -> list[t.Tensor]:
 
 
 def AutoInlineElemWise(sch: Schedule) -> None:
-    """Inline all stages that read as many elements as they compute, one for one."""
+    """Inline all element-wise stages: those whose reads all have the stage's own axes as indices."""
     _inline(sch, _elementwise)
 
 
 def AutoInlineBroadcast(sch: Schedule) -> None:
-    """Inline all stages that are tagged as a broadcast, or read one for one."""
+    """Inline all stages that are tagged as a broadcast or are element-wise."""
     _inline(sch, lambda op: is_broadcast(op.tag) or _elementwise(op))
 
 

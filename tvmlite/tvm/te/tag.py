@@ -1,4 +1,4 @@
-"""``te.tag``: the tag that all tensors declared in a ``with`` get, or those that a function declares."""
+"""``te.tag``: a tag for all tensors that are declared in a ``with`` block or by a decorated function."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ ELEMWISE, BROADCAST, INJECTIVE, COMM_REDUCE, COMM_REDUCE_IDX = (
 
 
 class TagScope:
-    """A tag while a ``with`` is open; as a decorator, while the function runs. Scopes do not nest."""
+    """Tags the tensors declared in a ``with`` block or, as a decorator, by a function. Scopes do not nest."""
 
     _current: ClassVar[TagScope | None] = None
 
@@ -30,7 +30,7 @@ class TagScope:
 
     @classmethod
     def get_current(cls) -> TagScope | None:
-        """The scope that is open, if there is one."""
+        """The active scope, or None."""
         return cls._current
 
     def __enter__(self) -> TagScope:
@@ -46,7 +46,7 @@ class TagScope:
         TagScope._current = None
 
     def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
-        """``function``, whose tensors have the tag."""
+        """Wrap ``function`` so that the tensors it declares get the tag."""
 
         @functools.wraps(function)
         def tagged(*args: Any, **named: Any) -> Any:
@@ -57,12 +57,13 @@ class TagScope:
 
 
 def tag_scope(tag: str) -> TagScope:
-    """The scope of ``tag``: ``with te.tag_scope("conv"): ...`` or ``@te.tag_scope(tag="conv")``."""
+    """Return a scope for ``tag``: ``with te.tag_scope("conv"): ...`` or ``@te.tag_scope(tag="conv")``."""
     return TagScope(tag)
 
 
 def tag_of(where: str, given: str) -> str:
-    """The tag of a tensor declared now with the tag ``given``; an error if that is in a scope as well."""
+    """The tag of a tensor that is declared now: that of the active scope or ``given``; an error if there are
+    both."""
     scope = TagScope.get_current()
     if scope is None:
         return given
@@ -74,12 +75,12 @@ def tag_of(where: str, given: str) -> str:
 
 
 def is_broadcast(tag: str) -> bool:
-    """Whether ``tag`` is of an operation that reads each element at most once an output element."""
+    """Whether ``tag`` is that of an element-wise or broadcast operation."""
     return tag in (ELEMWISE, BROADCAST) or tag.startswith((ELEMWISE, BROADCAST))
 
 
 def is_injective(tag: str) -> bool:
-    """Whether ``tag`` is of an operation without a reduction."""
+    """Whether ``tag`` is that of an element-wise, broadcast or injective operation."""
     return is_broadcast(tag) or tag.startswith(INJECTIVE)
 
 

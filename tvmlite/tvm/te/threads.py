@@ -1,4 +1,4 @@
-"""Thread axes of graphics processors: schedules may name them, a build for a CPU refuses them."""
+"""Thread axes of graphics processors: schedules may use them, but a build for a CPU refuses them."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ BIND = "bind"
 
 @dataclass(frozen=True, eq=False)
 class ThreadAxis(IterVar):
-    """An axis of a grid of threads, by the name ``thread_tag``: ``"threadIdx.x"``."""
+    """An axis of a grid of threads, named by ``thread_tag``, such as ``"threadIdx.x"``."""
 
     thread_tag: str = ""
 
 
 def thread_axis(dom: Any = None, tag: str = "", name: str = "", span: Any = None) -> ThreadAxis:
-    """An axis of threads for ``s[tensor].bind``: ``dom`` is an extent, ``(begin, end)`` or a range, or may be
-    left out, as ``te.thread_axis("threadIdx.x")``. There is code for CPUs only, which have no such axes:
-    ``tvm.build`` says so."""
+    """Return a thread axis for ``s[tensor].bind``. ``dom`` is an extent, ``(begin, end)`` or a range, or is
+    left out: ``te.thread_axis("threadIdx.x")``. Code is generated for CPUs only, which have no such axes:
+    ``tvm.build`` raises an error for them."""
     if isinstance(dom, str):
         tag, dom = dom, None
     if not arguments.text("thread_axis: tag", tag):
@@ -59,17 +59,17 @@ def range_of(dom: Any) -> Range:
 
 
 class ThreadPrimitives(StageBase):
-    """The part of ``Stage`` that is about threads of graphics processors."""
+    """The methods of ``Stage`` for threads of graphics processors."""
 
     def bind(self: Any, ivar: IterVar, thread_ivar: IterVar) -> None:
-        """The loop ``ivar`` is to be carried out by the threads of ``thread_ivar``. What a CPU makes of it is
-        an error of ``tvm.build``; ``tvm.lower`` shows it as a note of the loop."""
+        """Bind the loop ``ivar`` to the threads of ``thread_ivar``. ``tvm.build`` refuses bound loops for a
+        CPU; ``tvm.lower`` shows the binding as an annotation of the loop."""
         if not isinstance(thread_ivar, ThreadAxis):
             raise arguments.refused("bind: thread_ivar", thread_ivar, "a te.thread_axis", ScheduleError)
         self.pragma(ivar, BIND, thread_ivar.thread_tag)
 
     def rolling_buffer(self: Any) -> NoReturn:
-        """An error: rows that the next iteration reads too are computed again."""
+        """Raise an UnsupportedError: rows are not kept for the next iteration, but computed again."""
         raise UnsupportedError(
             f"rolling_buffer: stage {self.name} cannot keep rows for the next iteration",
             Span.of_caller(),
@@ -77,7 +77,7 @@ class ThreadPrimitives(StageBase):
         )
 
     def env_threads(self: Any, threads: Any) -> None:
-        """The stage is to be carried out by all ``threads``: an error of ``tvm.build``, as ``bind``."""
+        """Run the stage in all ``threads``. ``tvm.build`` refuses this, as for ``bind``."""
         given = threads if isinstance(threads, (list, tuple)) else [threads]
         arguments.all_instances("env_threads: threads", given, ThreadAxis, "a te.thread_axis", ScheduleError)
         for one in given:
@@ -85,22 +85,22 @@ class ThreadPrimitives(StageBase):
 
 
 _SHARED_BY = {"global": 0, "shared": 1, "warp": 2, "local": 3}
-"""How few threads share memory of a scope: all, those of a block, of a warp, none."""
+"""A rank for each memory scope, by the threads that share it: all, a block's, a warp's, one thread only."""
 
 
 class ThreadBounds(Bounds):
-    """Bounds to look at, of which no buffers are made: a loop that is bound to threads runs while a stage is
-    computed whose memory the threads share, wherever that is attached, and no other does."""
+    """Bounds for inspection, not for allocating buffers. Wherever a stage is attached, exactly those loops
+    bound to a thread axis run while it is computed whose threads share the stage's memory."""
 
     one_size = False
 
     def runs(self, needed: Stage | None, owner: Stage, leaf: IterVar, inside: bool) -> bool:
-        """Whether the loop runs while ``needed`` is computed."""
+        """Whether the loop ``leaf`` of ``owner`` runs while the stage ``needed`` is computed."""
         tag = _tag(owner, leaf)
         if tag is None or tag == "pipeline" or needed is None:
             return inside
         scope = needed.scope.split(".")[0]
-        if scope == "global":  # what no scope was given for: by where it stands
+        if scope == "global":  # no scope was given: infer it from the loops around the stage
             tags = [found for one in loops_around(needed) if (found := _tag(*one)) is not None]
             shared = max((0 if found.startswith("blockIdx") else 2 for found in tags), default=-1) + 1
         else:
@@ -111,13 +111,14 @@ class ThreadBounds(Bounds):
 
 
 def _tag(stage: Stage, leaf: IterVar) -> str | None:
-    """The name of the thread axis that the loop is bound to."""
+    """The tag of the thread axis that the loop ``leaf`` is bound to, or None."""
     return next((str(value) for key, value in stage.pragmas.get(leaf, ()) if key == BIND), None)
 
 
 def without_predicates_of_threads(schedule: Any) -> Any:
-    """``schedule``, in which stages that only some threads are to store have a note of that instead: a copy,
-    if there are any. There is no code for such stages, but their loops can be looked at."""
+    """A copy of ``schedule`` in which the store predicates of thread-bound stages are replaced by pragmas, or
+    ``schedule`` itself if there are none. No code is generated for such stages, but their loops can be
+    inspected."""
     stages = [one for one in schedule.stages if one.predicate is not None and _is_bound(one)]
     if not stages:
         return schedule
@@ -130,13 +131,13 @@ def without_predicates_of_threads(schedule: Any) -> Any:
 
 
 def _is_bound(stage: Any) -> bool:
-    """Whether a loop of ``stage``, or one that it stands in, is bound to threads."""
+    """Whether a loop of ``stage``, or one that the stage is attached in, is bound to a thread axis."""
     around = [(stage, leaf) for leaf in stage.leaf_iter_vars] + list(loops_around(stage))
     return any(_tag(*one) is not None for one in around)
 
 
 def refuse_threads(function: ir.Function) -> None:
-    """A TargetError if a loop of ``function`` is bound to a thread axis."""
+    """Raise a TargetError if a loop of ``function`` is bound to a thread axis."""
     for node in postorder(function.body):
         for key, value in node.annotations if isinstance(node, ir.For) else ():
             if key == BIND:
@@ -154,8 +155,8 @@ _plain_pragma = Stage.pragma
 
 @functools.wraps(_plain_pragma)
 def _pragma(stage: Any, var: IterVar, pragma_type: str, pragma_value: Any = None) -> None:
-    """As ``tvmlite.te``'s, but that ``"vectorize"``, ``"unroll"`` and ``"parallel"`` are the primitives of
-    those names."""
+    """Like ``pragma`` of ``tvmlite.te``, but the pragmas ``"vectorize"``, ``"unroll"`` and ``"parallel"``
+    apply the primitives of these names."""
     if isinstance(pragma_type, str) and pragma_type in ("vectorize", "unroll", "parallel"):
         getattr(stage, pragma_type)(var)
     else:

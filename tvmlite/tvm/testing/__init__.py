@@ -1,4 +1,4 @@
-"""``tvm.testing``: comparisons, and what marks and parameterizes tests by target."""
+"""``tvm.testing``: comparisons, and helpers that mark tests and parametrize them by target."""
 
 from __future__ import annotations
 
@@ -22,28 +22,28 @@ from tvmlite.tvm.runtime.module import enabled
 from tvmlite.tvm.testing.gradients import check_numerical_grads as check_numerical_grads
 
 _TARGETS = ("llvm",)
-"""The targets that tests run for, where they do not say."""
+"""The default targets of tests."""
 
 
 def assert_allclose(actual: Any, desired: Any, rtol: float = 1e-7, atol: float = 1e-7) -> None:
-    """An AssertionError unless both have one shape and differ by at most ``atol + rtol * abs(desired)``."""
+    """Raise an AssertionError if shapes differ, or values by more than ``atol + rtol * abs(desired)``."""
     actual, desired = np.asarray(actual), np.asarray(desired)
     np.testing.assert_allclose(actual.shape, desired.shape)
     np.testing.assert_allclose(actual, desired, rtol=rtol, atol=atol, verbose=True)
 
 
 def assert_prim_expr_equal(lhs: Any, rhs: Any) -> None:
-    """An AssertionError unless two expressions are certainly equal."""
+    """Raise an AssertionError unless two expressions are provably equal."""
     assert Analyzer().can_prove_equal(lhs, rhs), f"{lhs} and {rhs} are not known to be equal"
 
 
 def device_enabled(target: Any) -> bool:
-    """Whether tests for ``target`` can run: it is a CPU's."""
+    """Whether tests for ``target`` can run: true for CPU targets."""
     return enabled(str(target))
 
 
 def enabled_targets() -> list[tuple[str, AnyDevice]]:
-    """The targets that tests run for, each with its device."""
+    """Return the targets for which tests run, each with its device."""
     return [(name, device(name)) for name in _TARGETS]
 
 
@@ -56,7 +56,7 @@ def _pytest() -> Any:
 
 
 def _unless(feature: str, present: bool) -> Callable[..., Any]:
-    """A mark of tests that need ``feature``: they are skipped unless it is ``present``."""
+    """Return a decorator for tests that need ``feature``: they are skipped unless it is ``present``."""
 
     def mark(*functions: Any) -> Any:
         skip = _pytest().mark.skipif(
@@ -84,13 +84,13 @@ _INSTRUCTION_SETS = {
     "arm_dot": "dotprod",
     "aarch64_sve": "sve",
 }
-"""Processors that tests require, each with an instruction set of theirs."""
+"""Processors that tests can require, each with one of its instruction sets."""
 
 
 def __getattr__(name: str) -> Any:
-    """``requires_<processor>`` skips the test unless this machine has its instructions, and other
-    ``requires_<feature>`` always: what there is, has a name of its own. ``uses_gpu`` and similar change
-    nothing: the test runs on the CPU."""
+    """Return names that are computed. ``requires_<processor>`` skips a test unless this machine has its
+    instructions; any other undefined ``requires_<feature>`` always skips it. ``uses_gpu`` and similar have no
+    effect: the test runs on the CPU."""
     if name.startswith("requires_"):
         feature = name.removeprefix("requires_")
         instructions = _INSTRUCTION_SETS.get(feature)
@@ -107,7 +107,7 @@ def __getattr__(name: str) -> Any:
 
 
 def requires_package(*packages: str) -> Any:
-    """Skips a test unless all ``packages`` can be imported."""
+    """Decorator that skips a test unless all ``packages`` can be imported."""
 
     def there(package: str) -> bool:
         try:
@@ -121,7 +121,7 @@ def requires_package(*packages: str) -> Any:
 
 
 def parametrize_targets(*args: Any) -> Any:
-    """Runs a test once for each target given that is a CPU's, as its arguments ``target`` and ``dev``."""
+    """Decorator that runs a test with ``target`` and ``dev`` for each given target that is a CPU."""
     if len(args) == 1 and callable(args[0]):
         return _over_targets(_TARGETS)(args[0])
     names = args[0] if len(args) == 1 and isinstance(args[0], (list, tuple)) else args
@@ -129,7 +129,7 @@ def parametrize_targets(*args: Any) -> Any:
 
 
 def _over_targets(names: Sequence[Any]) -> Callable[[Any], Any]:
-    """What marks a test to run for ``names``; one that takes no ``dev`` has fixtures of ``target``."""
+    """Return a decorator that runs a test for each of ``names``, passing ``dev`` only if it takes one."""
     pytest = _pytest()
 
     def mark(test: Any) -> Any:
@@ -148,7 +148,7 @@ def _over_targets(names: Sequence[Any]) -> Callable[[Any], Any]:
 
 
 def exclude_targets(*_: str) -> Any:
-    """Tests run for CPUs in any case: the test itself."""
+    """Return a decorator without effect: tests run for CPUs only."""
     return lambda function: function
 
 
@@ -156,7 +156,7 @@ known_failing_targets = exclude_targets
 
 
 def parameter(*values: Any, ids: Any = None, by_dict: dict[str, Any] | None = None) -> Any:
-    """A fixture that takes each of ``values``."""
+    """Return a fixture with the values ``values``."""
     if by_dict:
         ids, values = list(by_dict), tuple(by_dict.values())
 
@@ -167,12 +167,12 @@ def parameter(*values: Any, ids: Any = None, by_dict: dict[str, Any] | None = No
 
 
 def _in_class() -> bool:
-    """Whether the caller's caller is the body of a class, whose functions take ``self`` first."""
+    """Whether the caller's caller is a class body, whose functions take ``self`` first."""
     return "__qualname__" in sys._getframe(2).f_locals
 
 
 def _as_method(function: Any) -> Any:
-    """``function`` as one of a class, which pytest hands what its signature names."""
+    """Convert the fixture ``function`` to a method; pytest passes the arguments that its signature names."""
 
     def method(self: Any, **given: Any) -> Any:
         return function(**given)
@@ -185,7 +185,7 @@ def _as_method(function: Any) -> Any:
 
 
 def parameters(*rows: Sequence[Any], ids: Any = None) -> list[Any]:
-    """Fixtures, one a column of ``rows``, that take the values of one row together."""
+    """Return fixtures, one for each column of ``rows``, that take the values of the same row."""
     module = sys._getframe(1).f_globals
     number = next(_numbers)
     shared = f"_tvm_testing_row_{number}"
@@ -212,17 +212,17 @@ _numbers = itertools.count()
 
 
 def fixture(function: Any = None, *, cache_return_value: bool = False) -> Any:
-    """A fixture of pytest; a cached one is made once a module."""
+    """Decorator for a pytest fixture; ``cache_return_value`` has no effect."""
     if function is None:
         return functools.partial(fixture, cache_return_value=cache_return_value)
     return _pytest().fixture(function)
 
 
 def install_request_hook(depth: int) -> None:
-    """Of no account: TVM's tutorials call it first, and in TVM it acts on TVM's own servers only.
-    ``depth`` says how far above a tutorial TVM's sources are."""
+    """Do nothing. TVM's tutorials call it first, but it only affects TVM's own servers; ``depth`` is the
+    depth of a tutorial's folder below TVM's sources."""
 
 
 def main() -> None:
-    """Run the tests of the file that calls this."""
+    """Run the tests in the file of the caller."""
     sys.exit(_pytest().main([sys._getframe(1).f_globals["__file__"], *sys.argv[1:]]))

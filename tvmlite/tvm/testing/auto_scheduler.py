@@ -1,4 +1,4 @@
-"""Workloads to test the auto-scheduler with."""
+"""Workloads for tests of the auto-scheduler."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tvmlite.tvm.auto_scheduler.workload_registry import register_workload
 
 
 class PropagatingThread(Thread):
-    """A thread whose ``join`` gives what its function gave, or raises what that raised."""
+    """A thread whose ``join`` returns the result of its function, or raises its exception."""
 
     def run(self) -> None:
         """Call the function."""
@@ -26,7 +26,7 @@ class PropagatingThread(Thread):
             self._failed = error
 
     def join(self, timeout: float | None = None) -> Any:
-        """What the function gave, when it has ended."""
+        """Wait for the function and return its result."""
         super().join(timeout)
         if self._failed is not None:
             raise self._failed
@@ -34,7 +34,7 @@ class PropagatingThread(Thread):
 
 
 def _product(left: te.Tensor, right: te.Tensor, name: str) -> te.Tensor:
-    """The product of two matrices."""
+    """Return the product of two matrices."""
     k = te.reduce_axis((0, left.shape[1]), name="k")
     shape = left.shape[0], right.shape[1]
     return te.compute(shape, lambda i, j: te.sum(left[i, k] * right[k, j], axis=k), name=name)
@@ -42,7 +42,7 @@ def _product(left: te.Tensor, right: te.Tensor, name: str) -> te.Tensor:
 
 @register_workload
 def matmul_auto_scheduler_test(N: int, M: int, K: int) -> list[te.Tensor]:
-    """One product."""
+    """A matrix product."""
     a, b = te.placeholder((N, K), name="A"), te.placeholder((K, M), name="B")
     return [a, b, _product(a, b, "C")]
 
@@ -52,21 +52,21 @@ register_workload("matmul_auto_scheduler_test_rename_1", matmul_auto_scheduler_t
 
 @register_workload
 def double_matmul_auto_scheduler_test(N: int) -> list[te.Tensor]:
-    """The product of a product."""
+    """The product of a matrix product and a third matrix."""
     a, b, c = (te.placeholder((N, N), name=name) for name in "ABC")
     return [a, b, c, _product(_product(a, b, "D"), c, "E")]
 
 
 @register_workload
 def parallel_matmul_auto_scheduler_test(N: int) -> list[te.Tensor]:
-    """Two products of one matrix."""
+    """Two products with the same left matrix."""
     a, b, c = (te.placeholder((N, N), name=name) for name in "ABC")
     return [a, b, c, _product(a, b, "D"), _product(a, c, "E")]
 
 
 @register_workload
 def zero_rank_reduce_auto_scheduler_test(N: int) -> list[te.Tensor]:
-    """A sum without an axis."""
+    """A sum whose result has no axes."""
     a = te.placeholder((N,), name="A")
     k = te.reduce_axis((0, N), name="k")
     return [a, te.compute((), lambda: te.sum(a[k], k), name="B")]
@@ -74,7 +74,7 @@ def zero_rank_reduce_auto_scheduler_test(N: int) -> list[te.Tensor]:
 
 @register_workload
 def zero_rank_compute_auto_scheduler_test(N: int) -> list[te.Tensor]:
-    """An element, without an axis."""
+    """A copy of one element whose result has no axes."""
     a = te.placeholder((N,), name="A")
     return [a, te.compute((), lambda: a[0], name="B")]
 
@@ -91,7 +91,7 @@ def conv2d_nchw_bn_relu_auto_scheduler_test(
     padding: int,
     dilation: int = 1,
 ) -> list[te.Tensor]:
-    """A convolution, a bias, a scale and an offset for each channel, and relu."""
+    """A convolution with a bias, a scale and an offset per channel, and relu."""
     data = te.placeholder((N, CI, H, W), name="Data")
     kernel = te.placeholder((CO, CI, kernel_size, kernel_size), name="Kernel")
     bias, scale, offset = (
@@ -107,34 +107,34 @@ def conv2d_nchw_bn_relu_auto_scheduler_test(
 
 @register_workload
 def max_pool2d_auto_scheduler_test(N: int, H: int, W: int, CI: int, padding: int) -> list[te.Tensor]:
-    """The maximum of windows of 2 by 2."""
+    """Max pooling with windows of 2 by 2."""
     data = te.placeholder((N, CI, H, W), name="Data")
     return [data, topi.nn.pool2d(data, [2, 2], [1, 1], [1, 1], [padding] * 4, "max")]
 
 
 @register_workload
 def min_nm_auto_scheduler_test(N: int, M: int) -> list[te.Tensor]:
-    """The least of each row."""
+    """The minimum of each row."""
     data = te.placeholder((N, M), name="A")
     return [data, topi.min(data, axis=-1)]
 
 
 @register_workload
 def softmax_nm_auto_scheduler_test(N: int, M: int) -> list[te.Tensor]:
-    """Softmax of rows."""
+    """Softmax of each row."""
     data = te.placeholder((N, M), name="A")
     return [data, topi.nn.softmax(data, axis=1)]
 
 
 @register_workload
 def softmax_abcd_auto_scheduler_test(a: int, b: int, c: int, d: int) -> list[te.Tensor]:
-    """Softmax of the last of four axes."""
+    """Softmax over the last of four axes."""
     data = te.placeholder((a, b, c, d), name="A")
     return [data, topi.nn.softmax(data, axis=-1)]
 
 
 def get_tiled_matmul() -> tuple[ComputeDAG, State]:
-    """A product in tiles, each computed in a buffer of its own."""
+    """Return a tiled matrix product in which each tile is computed in a separate buffer."""
     a, b, c = matmul_auto_scheduler_test(512, 512, 512)
     dag = ComputeDAG([a, b, c])
     state = dag.get_init_state()

@@ -1,4 +1,4 @@
-"""A template and a runner that measures nothing, to test tuners with."""
+"""A template and a runner without measurements, for tests of tuners."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tvmlite.tvm.autotvm.task.task import Task, create, get_config, template
 
 
 class DummyRunner(Runner):
-    """Gives a random time for each input."""
+    """Returns a random time for each input."""
 
     def __init__(self) -> None:
         super().__init__(1, 1)
@@ -30,7 +30,7 @@ class DummyRunner(Runner):
 
 @template("testing/matmul")
 def matmul(N: int, L: int, M: int, dtype: str) -> Any:
-    """The product of two matrices, in tiles."""
+    """A template of a tiled matrix product."""
     a = te.placeholder((N, L), name="A", dtype=dtype)
     b = te.placeholder((L, M), name="B", dtype=dtype)
     k = te.reduce_axis((0, L), name="k")
@@ -51,7 +51,7 @@ def matmul(N: int, L: int, M: int, dtype: str) -> Any:
 
 @template("testing/bad_matmul")
 def bad_matmul(N: int, L: int, M: int, dtype: str) -> Any:
-    """As ``matmul``; for a target with the key ``bad_device`` it leaves the last product out."""
+    """Like ``matmul``; for a target with the key ``bad_device`` it omits the last product of each sum."""
     current = getattr(tvm_target.Target, "current", lambda allow_none: None)(allow_none=True)
     if "bad_device" not in getattr(current, "keys", ()):
         return matmul(N, L, M, dtype)
@@ -67,13 +67,13 @@ def bad_matmul(N: int, L: int, M: int, dtype: str) -> Any:
 
 
 def get_sample_task(n: int = 128) -> tuple[Task, Any]:
-    """The task of a product of ``n`` by ``n`` matrices, and its target."""
+    """Return the task of a product of ``n`` by ``n`` matrices, and its target."""
     target = tvm_target.Target("llvm")
     return create("testing/matmul", (n, n, n, "float32"), target), target
 
 
 def get_sample_records(n: int) -> list[tuple[MeasureInput, MeasureResult]]:
-    """``n`` records of the sample task, of 1, 2, ... seconds."""
+    """Return ``n`` records of the sample task, with times of 1, 2, ... seconds."""
     task, target = get_sample_task()
     size = len(task.config_space)
     return [

@@ -1,4 +1,4 @@
-"""``tvm.testing.check_numerical_grads``: derivatives compared with differences of the function's values."""
+"""``tvm.testing.check_numerical_grads``: compare derivatives with finite differences."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tvmlite.core import arguments
 from tvmlite.core.errors import InputError
 
 _STEPS = (1.0, 10.0, 0.1)
-"""Multiples of the step: a long one has less rounding in it, a short one less curvature."""
+"""Factors of the step: larger ones reduce the rounding error, smaller ones that of curvature."""
 
 
 def check_numerical_grads(
@@ -23,10 +23,10 @@ def check_numerical_grads(
     atol: float = 1e-2,
     rtol: float = 0.1,
 ) -> None:
-    """An AssertionError unless ``grad_values`` are the derivatives of ``function``, which gives a number, at
-    ``input_values``: arrays in a list or by name. There may be fewer derivatives than inputs in a list. Each
-    element is compared with differences of several steps around ``delta``, of which one must agree;
-    ``function_value`` is of no account."""
+    """Raise an AssertionError unless ``grad_values`` are the derivatives of the scalar ``function`` at
+    ``input_values``, which are arrays in a list or by name. A list of derivatives may be shorter than that of
+    the inputs. Each element is compared with finite differences for several steps around ``delta``, one of
+    which must agree; ``function_value`` has no effect."""
     arguments.function("check_numerical_grads: function", function)
     named = isinstance(input_values, Mapping)
     keys = list(grad_values) if named else range(len(grad_values))

@@ -1,4 +1,4 @@
-"""``tvm.testing.plugin``: tests that take ``target`` and ``dev`` run for each target that is a CPU's."""
+"""``tvm.testing.plugin``: runs tests that take ``target`` and ``dev`` for each CPU target."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from tvmlite.tvm.testing import enabled_targets
 
 
 def pytest_generate_tests(metafunc: Any) -> None:
-    """Give ``target`` and ``dev`` their values, where the test's own marks do not."""
+    """Parametrize ``target`` and ``dev``, unless the test's own marks do."""
     wanted = [name for name in ("target", "dev") if name in metafunc.fixturenames]
     marks = metafunc.definition.iter_markers("parametrize")
     given = {name for mark in marks for name in _names(mark.args[0])}

@@ -1,4 +1,4 @@
-"""TVM's ``tvm.tir``: scalar expressions and statements, most of which are ``te``'s under the same names."""
+"""``tvm.tir``: scalar expressions and statements, most of them those of ``tvmlite.te`` under TVM's names."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ Stmt.as_text = text.statement_text  # type: ignore[method-assign]
 
 
 class CallEffectKind(Enum):
-    """What an intrinsic does besides giving a value."""
+    """The kinds of side effects of an intrinsic."""
 
     ExprAnnotation = 0
     Pure = 1
@@ -43,7 +43,7 @@ _OF_TE = """
     acos acosh asin asinh atan atanh cos cosh erf exp fma fmod log log2 log10 popcount rsqrt select sigmoid
     sin sinh sqrt tan tanh
 """.split()
-"""What ``te`` has under the same name."""
+"""Names that are taken from ``tvmlite.te`` unchanged."""
 
 _OF_FUNCTIONS = """
     all any call_intrin ceil ceildiv clz div exp10 floor floordiv floormod hypot if_then_else indexdiv
@@ -54,7 +54,7 @@ _OF_PARAMETERS = """
     abs add atan2 copysign isfinite isinf max max_value min min_value multiply pow power reinterpret subtract
     sum
 """.split()
-"""What ``te`` has with other parameters."""
+"""Functions that ``tvmlite.te`` has with other parameters."""
 _OF_DECLARE = ("comm_reducer",)
 _OF_CALLS = ("call_extern", "call_llvm_intrin", "call_llvm_pure_intrin", "call_packed", "call_pure_extern")
 _OF_NODES = """

@@ -1,4 +1,4 @@
-"""``tvm.tir.Var`` and ``tvm.tir.IterVar``, made as TVM makes them."""
+"""``tvm.tir.Var``, ``SizeVar``, ``IterVar`` and ``tvm.ir.Range`` with the arguments of TVM's constructors."""
 
 from __future__ import annotations
 
@@ -41,10 +41,10 @@ def _named(name: str, ours: Any, make: Any, **more: Any) -> Any:
 
 
 class _Ranges(Named):
-    """The metaclass of ``Range``, which has constructors by name."""
+    """The metaclass of ``Range``, with its named constructors."""
 
     def from_min_extent(cls, min_value: Any, extent: Any, span: Any = None) -> t.Range:
-        """``extent`` numbers from ``min_value`` on."""
+        """Return the range of ``extent`` numbers starting at ``min_value``."""
         return with_marked_constants(t.Range(e.convert(min_value), e.convert(extent)))
 
     make_by_min_extent = from_min_extent

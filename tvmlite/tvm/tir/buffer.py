@@ -1,4 +1,4 @@
-"""``tvm.tir.decl_buffer``, with TVM's parameters in their order, and what TVM knows of a buffer."""
+"""``tvm.tir.decl_buffer`` with TVM's parameters, and the attributes and methods of TVM's buffers."""
 
 from __future__ import annotations
 
@@ -29,24 +29,26 @@ BROADCAST = "auto_broadcast"
 
 
 class MemoryScope(str):
-    """Where a buffer is, in our word; called it gives TVM's: ``buffer.scope()``."""
+    """A buffer's memory scope: the string is tvmlite's name, and calling it (``buffer.scope()``) returns
+    TVM's."""
 
     memory: str
 
     def __new__(cls, ours: str, memory: str = "global") -> MemoryScope:
-        """``ours``, which is ``memory`` in TVM."""
+        """The scope named ``ours`` in tvmlite and ``memory`` in TVM."""
         made = super().__new__(cls, ours)
         made.memory = memory
         return made
 
     def __call__(self) -> str:
-        """TVM's word."""
+        """Return TVM's name of the scope."""
         return self.memory
 
 
 @dataclass(frozen=True, eq=False)
 class TvmBuffer(DeclaredBuffer):
-    """A declared buffer, with the variable that TVM has for its address, if it was given."""
+    """A declared buffer. ``pointer`` is TVM's variable for its address, or the buffer itself if none was
+    given."""
 
     pointer: Any = None
     buffer_type: str = ""
@@ -64,8 +66,8 @@ class TvmBuffer(DeclaredBuffer):
         offset: Any = 0,
         extent: Any = None,
     ) -> WrittenCall:
-        """The address of an element, with TVM's arguments: see ``te.decl_buffer``. ``extent`` is by default
-        all that follows ``offset``."""
+        """Return the address of the element at ``offset``, with TVM's arguments; see ``te.decl_buffer``.
+        ``extent`` is the number of elements accessed, by default all from ``offset`` on."""
         meaning = BufferAccess.access_ptr(self, access_mask, ptr_type, content_lanes, plain(offset))
         start = 0 if offset is None else offset
         if extent is None:
@@ -75,7 +77,7 @@ class TvmBuffer(DeclaredBuffer):
         return access_ptr(self, meaning, mask, start, e.convert(extent))
 
     def __getitem__(self, indices: Any) -> ir.Load:
-        """The element at ``indices``, an index or one an axis."""
+        """Load the element at ``indices``, one index per axis."""
         given = indices if isinstance(indices, tuple) else (indices,)
         if len(given) != len(self.shape) or any(isinstance(one, slice) for one in given):
             raise TensorExpressionError(
@@ -84,14 +86,14 @@ class TvmBuffer(DeclaredBuffer):
         return BufferLoad(self, list(given))
 
     def get_flattened_buffer(self) -> TvmBuffer:
-        """The same memory with one axis; itself if it has one."""
+        """Return the buffer flattened to one axis, or itself if it has one axis already."""
         if self.strides:
             raise UnsupportedError("get_flattened_buffer: the buffer has strides", Span.of_caller())
         return self if len(self.shape) == 1 else replace(self, shape=(simplify(product(self.shape)),))
 
 
 def product(extents: Sequence[Any]) -> e.Expr:
-    """The product of ``extents``, of none 1."""
+    """The product of ``extents``; 1 if there are none."""
     found: e.Expr = e.const(1)
     for k, one in enumerate(extents):
         found = found * one if k else one
@@ -112,8 +114,8 @@ def decl_buffer(
     axis_separators: Any = None,
     span: Any = None,
 ) -> Any:
-    """A buffer, or what a tensor intrinsic asks of one: see ``te.decl_buffer``. ``data`` is the variable that
-    stands for its address; memory is given when the code runs."""
+    """Declare a buffer, or the layout that a tensor intrinsic requires of one; see ``te.decl_buffer``.
+    ``data`` is the variable for its address. No memory is allocated: it is passed when the code runs."""
     if axis_separators is not None and len(axis_separators):
         raise UnsupportedError("decl_buffer: axis_separators= is not supported", Span.of_caller())
     if data is not None:
@@ -147,10 +149,10 @@ def decl_buffer(
 
 
 class BufferNames:
-    """Methods that TVM's buffers have."""
+    """Methods of TVM's buffers that are added to ``tvmlite.te``'s."""
 
     def offset_of(self: Any, indices: Any) -> list[e.Expr]:
-        """How many elements before the one at ``indices`` there are."""
+        """Return the offset in elements of the element at ``indices``, as a list of one expression."""
         given = indices if isinstance(indices, (list, tuple)) else [indices]
         if len(given) != len(self.shape):
             raise TensorExpressionError(

@@ -1,6 +1,6 @@
-"""Functions written by hand, as loop IR has them.
+"""Translates hand-written functions to tvmlite's loop IR.
 
-``tir.ret(x)`` at their end becomes an output without axes. Their int32 loops and extents become int64.
+``tir.ret(x)`` at the end becomes an output of rank 0. Loop variables and extents of int32 become int64.
 """
 
 from __future__ import annotations
@@ -19,27 +19,29 @@ _RET = "ret"
 
 
 def ret(val: Any, span: Any = None) -> e.Expr:
-    """The end of a function, for ``tir.Evaluate``: its call gives ``val``, an array without axes."""
+    """Return ``val`` from a function, for use in ``tir.Evaluate``. The caller gets an array of rank 0; only
+    the end of a function may return."""
     value = e.scalar("ret", val)
     return e.Call(_RET, (value,), value.dtype)
 
 
 def stmt_seq(*args: Any) -> ir.Stmt:
-    """The statements one after another, expressions evaluated; one alone as it is."""
+    """Return the sequence of the given statements; expressions become ``Evaluate`` statements. A single
+    statement is returned as it is."""
     listed = [one if isinstance(one, ir.Stmt) else ir.Evaluate(e.scalar("stmt_seq", one)) for one in args]
     return listed[0] if len(listed) == 1 else ir.Seq(tuple(listed))
 
 
 def stmt_list(stmt: ir.Stmt) -> list[ir.Stmt]:
-    """The statements that ``stmt`` has one after another, those of sequences in it too."""
+    """Return the statements of the sequence ``stmt``, with nested sequences flattened."""
     if not isinstance(stmt, ir.Seq):
         return [stmt]
     return [found for one in stmt.body for found in stmt_list(one)]
 
 
 def with_output(body: ir.Stmt) -> tuple[ir.Stmt, ir.Buffer | None]:
-    """``body`` storing what it returned, and where; None if it returns nothing. An UnsupportedError if
-    anything might follow a return."""
+    """``body`` with its returns replaced by stores, and the output buffer they write; None for the buffer if
+    nothing is returned. Raises an UnsupportedError for a return that is not at the end."""
     every = [node for node in postorder(body) if _returns(node)]
     if not every:
         return body, None
@@ -60,7 +62,7 @@ def _returns(node: Any) -> bool:
 
 
 def _last(stmt: ir.Stmt) -> Iterator[ir.Stmt]:
-    """The statements that end ``stmt``."""
+    """The statements that may be executed last in ``stmt``."""
     if isinstance(stmt, ir.Seq) and stmt.body:
         yield from _last(stmt.body[-1])
     elif isinstance(stmt, ir.If):
@@ -74,8 +76,8 @@ def _last(stmt: ir.Stmt) -> Iterator[ir.Stmt]:
 
 
 def widened(params: Sequence[Any], body: ir.Stmt) -> tuple[tuple[Any, ...], ir.Stmt]:
-    """Parameters and loops of a function, whose extents that are no parameters, and whose loops' variables,
-    became int64; where one is used as a value, it is cast to the dtype it had."""
+    """The parameters and body of a function with int64 loop variables and int64 extents, except for extents
+    that are parameters. Where one of these variables is used as a value, it is cast to its former dtype."""
     wide: dict[e.Var, e.Var] = {}
     for buffer in (one for one in params if isinstance(one, ir.Buffer)):
         for extent in buffer.shape:

@@ -1,4 +1,4 @@
-"""Calls of functions by name, with the arguments that TVM's calls have; each means a call of ours."""
+"""Calls of functions by name, with the arguments of TVM's calls; each stands for a call of tvmlite's."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from tvmlite.tvm.written import Intrinsic, WrittenCall, plain
 
 
 def call_extern(dtype: str, func_name: Any, *args: Any, span: Any = None) -> WrittenCall:
-    """The C function ``func_name`` of ``args``; see ``te.call_extern``."""
+    """Call the C function ``func_name`` with ``args``; see ``te.call_extern``."""
     return _named("call_extern", dtype, func_name, args)
 
 
 def call_pure_extern(dtype: str, func_name: Any, *args: Any, span: Any = None) -> WrittenCall:
-    """As ``call_extern``, of a function that has no effect but its value."""
+    """Call the C function ``func_name``, which has no side effects; see ``call_extern``."""
     return _named("call_pure_extern", dtype, func_name, args)
 
 
@@ -37,7 +37,8 @@ def _named(op: str, dtype: str, name: Any, args: tuple[Any, ...]) -> WrittenCall
 
 
 def call_packed(*args: Any, span: Any = None) -> WrittenCall:
-    """The Python function registered as the first of ``args``, of the others; see ``te.call_packed``."""
+    """Call the Python function registered under the name ``args[0]`` with the other arguments; see
+    ``te.call_packed``."""
     name, *given = args
     text = getattr(name, "value", name)
     values = [getattr(one, "value", one) if isinstance(one, StringImm) else one for one in given]
@@ -47,10 +48,10 @@ def call_packed(*args: Any, span: Any = None) -> WrittenCall:
 
 
 def call_llvm_intrin(dtype: str, name: str, *args: Any, span: Any = None) -> e.Expr:
-    """The LLVM intrinsic ``name`` of ``args``, the first of which, a uint32, counts those that choose one of
-    several intrinsics of that name by their types. Where it is not 0 and ``name`` has no type yet, that of
-    the first of them is added: ``"llvm.sqrt"`` of a float32 is ``llvm.sqrt.f32``. See
-    ``te.call_llvm_intrin``."""
+    """Call the LLVM intrinsic ``name``; see ``te.call_llvm_intrin``. As in TVM, a first argument that is a
+    uint32 constant is not passed on: it is the number of arguments whose types select the overload. If it is
+    not 0 and ``name`` has no type suffix, the type of the next argument is appended: ``"llvm.sqrt"`` of a
+    float32 calls ``llvm.sqrt.f32``."""
     given = [e.scalar("call_llvm_intrin: an argument", one) for one in plain(args)]
     if given and isinstance(given[0], e.Const) and given[0].dtype == "uint32":
         count, *given = given
@@ -63,15 +64,15 @@ call_llvm_pure_intrin = call_llvm_intrin
 
 
 def _llvm_type(value: e.Expr) -> str:
-    """The type of ``value`` as names of LLVM's intrinsics have it: ``i32``, ``v16f32``."""
+    """The type suffix for ``value`` in names of LLVM intrinsics: ``i32``, ``v16f32``."""
     letter = "bf" if value.dtype == "bfloat16" else "f" if dtypes.is_float(value.dtype) else "i"
     width = 1 if value.dtype == "bool" else dtypes.width(value.dtype)
     return f"{f'v{value.lanes}' if value.lanes > 1 else ''}{letter}{width}"
 
 
 def prefetch(address: Any, rw: Any = 0, locality: Any = 3, cache_type: Any = 1) -> e.Expr:
-    """A hint that the element at ``address``, as ``tir.address_of`` gives it, is read soon: into all caches
-    (``locality`` 3) or all but the first (2), as LLVM's ``llvm.prefetch``. Others are errors."""
+    """Prefetch the element at ``address``, a ``tir.address_of``, like LLVM's ``llvm.prefetch``: for a read,
+    into all caches (``locality`` 3) or all but the first (2). Raises an UnsupportedError for other values."""
     names = {level: name for name, level in ir.PREFETCHES.items()}
     asked = tuple(int(getattr(one, "value", one)) for one in (rw, locality, cache_type))
     if asked[0] != 0 or asked[1] not in names or asked[2] != 1:
@@ -84,8 +85,8 @@ def prefetch(address: Any, rw: Any = 0, locality: Any = 3, cache_type: Any = 1) 
 
 
 def packed_call(called: e.Foreign) -> WrittenCall:
-    """A call of a Python function in loops of ours, as TVM writes it: for an array, its address and extents,
-    the array's variable."""
+    """``called``, a call of a Python function in tvmlite's loop IR, in TVM's form: the address and extents of
+    each array argument are replaced by the array's variable."""
     shown: list[Any] = [StringImm(called.name)]
     rest = list(called.args)
     for word in called.form.split(",") if called.form else ():
@@ -101,8 +102,8 @@ def packed_call(called: e.Foreign) -> WrittenCall:
 
 
 def access_ptr(buffer: ir.Buffer, meaning: e.Expr, mask: int, offset: Any, extent: Any) -> WrittenCall:
-    """The address ``meaning`` in ``buffer`` as TVM's ``tvm_access_ptr`` has it: the type, the pointer, the
-    ``offset`` and ``extent`` of what is accessed, in elements, and how."""
+    """The address ``meaning`` in ``buffer`` as a call of TVM's ``tvm_access_ptr``, whose arguments are the
+    type, the pointer, the ``offset`` and ``extent`` of the access in elements, and the access ``mask``."""
     kind = e.Call("type_annotation", (), buffer.dtype)
     args = (kind, buffer.data, e.convert(offset), extent, e.const(mask))  # type: ignore[attr-defined]
     return WrittenCall(Intrinsic("tir.tvm_access_ptr"), args, meaning.dtype, meaning)
@@ -113,7 +114,8 @@ def _pointer(buffer: ir.Buffer) -> e.Var:
 
 
 def _shown(value: Any) -> Any:
-    """An argument as a call has it: a string as one, a number as a constant, others as they are."""
+    """``value`` as an argument of a call: a string as a ``StringImm``, a number as a constant, anything else
+    unchanged."""
     if isinstance(value, str):
         return StringImm(value)
     return const(value) if isinstance(value, (bool, int, float)) else value

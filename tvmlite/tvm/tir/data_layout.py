@@ -1,7 +1,7 @@
-"""``tvm.tir.layout`` and ``bijective_layout``: names of a tensor's axes, and between two orders of them.
+"""``tvm.tir.layout`` and ``bijective_layout``: data layouts by name, and the mapping between two layouts.
 
-In ``"NCHW16c"`` a capital is a whole axis, or what is left of it; a small letter with a number is a part of
-it, split off from its inner end.
+In ``"NCHW16c"``, a capital letter is a whole axis, or the outer part of a split one; a number and a small
+letter are the inner part of the axis and its extent.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from tvmlite.tvm.absent import refusing
 from tvmlite.tvm.runtime.values import Extent
 
 UNDEFINED = "__undef__"
-"""The name of the layout that is not known."""
+"""The name of the unknown layout."""
 
 
 @dataclass(frozen=True)
 class Layout:
-    """The axes of a tensor: ``name``, and of each its letter and the number of a part, else -1. ``dtype`` is
-    that of indices."""
+    """A data layout, written as ``name``. ``parts`` has for each axis its letter and its extent, which is -1
+    for capital letters. ``dtype`` is that of indices."""
 
     name: str
     parts: tuple[tuple[str, int], ...]
@@ -36,7 +36,7 @@ class Layout:
 
     @property
     def axes(self) -> list[IterVar]:
-        """The axes, of which those that are whole have an extent that is not known."""
+        """The axes as ``IterVar``s. The extents of those with capital letters are variables."""
         return [_axis(letter, size, self.dtype) for letter, size in self.parts]
 
     def __len__(self) -> int:
@@ -54,42 +54,42 @@ class Layout:
         return self.name
 
     def index_of(self, axis: str) -> int:
-        """The place of the axis, -1 if it is not there."""
+        """Return the position of the axis with the letter ``axis``, or -1."""
         letters = [letter for letter, _ in self.parts]
         return letters.index(axis) if axis in letters else -1
 
     def factor_of(self, axis: str) -> int:
-        """How many elements the parts of the axis, by its capital or small letter, have; -1 of a whole."""
+        """Return the split factor of the axis ``axis``, a capital or small letter; -1 if it is not split."""
         sizes = [size for letter, size in self.parts if letter == axis.lower()]
         return sizes[0] if sizes else -1
 
 
 @dataclass(frozen=True)
 class BijectiveLayout:
-    """How shapes and indices in ``src_layout`` become those in ``dst_layout``, and back."""
+    """The mapping of shapes and indices from ``src_layout`` to ``dst_layout`` and back."""
 
     src_layout: Layout
     dst_layout: Layout
 
     def forward_index(self, index: Sequence[Any]) -> list[e.Expr]:
-        """Where the element at ``index`` of the source is."""
+        """Return the index in ``dst_layout`` of the element at ``index`` in ``src_layout``."""
         return _moved(self.src_layout, self.dst_layout, index)
 
     def backward_index(self, index: Sequence[Any]) -> list[e.Expr]:
-        """Where the element at ``index`` of the destination came from."""
+        """Return the index in ``src_layout`` of the element at ``index`` in ``dst_layout``."""
         return _moved(self.dst_layout, self.src_layout, index)
 
     def forward_shape(self, shape: Sequence[Any]) -> list[Any]:
-        """The shape in the destination's layout."""
+        """Return ``shape``, a shape in ``src_layout``, in ``dst_layout``."""
         return _reshaped(self.src_layout, self.dst_layout, shape)
 
     def backward_shape(self, shape: Sequence[Any]) -> list[Any]:
-        """The shape in the source's layout."""
+        """Return ``shape``, a shape in ``dst_layout``, in ``src_layout``."""
         return _reshaped(self.dst_layout, self.src_layout, shape)
 
 
 class IndexDtype(InputError, TypeError):
-    """A dtype that indices do not have."""
+    """The error for a dtype of indices that is not an int dtype."""
 
 
 def _axis(letter: str, size: int, dtype: str) -> IterVar:
@@ -98,8 +98,8 @@ def _axis(letter: str, size: int, dtype: str) -> IterVar:
 
 
 def layout(layout_str: str, dtype: str = "int32") -> Layout:
-    """The layout that ``layout_str``, such as ``"NCHW16c"``, writes. An InputError if it is none. ``dtype``
-    is that of indices, an int's."""
+    """Return the layout written as ``layout_str``, such as ``"NCHW16c"``; raises an InputError if it is not a
+    layout. ``dtype`` is that of indices, an int dtype."""
     if not (isinstance(dtype, str) and dtypes.is_known(dtype) and dtypes.is_int(dtype)):
         raise IndexDtype(f"layout: dtype {dtype!r}, expected an int's, such as int32", Span.of_caller())
     text = arguments.text("layout: layout_str", layout_str, InputError)
@@ -118,7 +118,7 @@ def layout(layout_str: str, dtype: str = "int32") -> Layout:
 
 
 def bijective_layout(src_layout: Any, dst_layout: Any) -> BijectiveLayout | None:
-    """Between two layouts, or their names; None if they are not of the same axes."""
+    """Return the mapping between two layouts, or their names; None if their axes differ."""
     source, target = (one if isinstance(one, Layout) else layout(one) for one in (src_layout, dst_layout))
     capitals = [{letter for letter, size in one.parts if size < 0} for one in (source, target)]
     return BijectiveLayout(source, target) if capitals[0] and capitals[0] == capitals[1] else None
@@ -134,7 +134,7 @@ def _check(given: Layout, values: Sequence[Any], what: str) -> list[e.Expr]:
 
 
 def _whole(given: Layout, values: list[e.Expr], letter: str, extents: bool) -> e.Expr:
-    """Of the axis ``letter`` the index, or the extent, as if it had not been split."""
+    """The index, or with ``extents`` the extent, of the unsplit axis ``letter``."""
     value = values[given.index_of(letter)]
     size = given.factor_of(letter)
     if size < 0:

@@ -1,4 +1,4 @@
-"""``tvm.tir.PrimFunc``: a function in loop IR, as its author wrote it."""
+"""``tvm.tir.PrimFunc``: a hand-written function of statements and expressions."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ from tvmlite.tvm.written import Uncompiled, plain
 
 @dataclass(frozen=True, eq=False)
 class WrittenFunction:
-    """A function of ``params``, variables, of which ``buffer_map`` says which are arrays. ``lowered`` is
-    what is compiled of it."""
+    """A function as its author wrote it. ``params`` are variables; ``buffer_map`` maps those that are arrays
+    to buffers. ``lowered`` returns the form that is compiled."""
 
     params: tuple[e.Var, ...]
     body: ir.Stmt
@@ -35,7 +35,7 @@ class WrittenFunction:
     binders: ClassVar[tuple[str, ...]] = ("params",)
 
     def lowered(self) -> ir.Function:
-        """The function in loop IR of ours. Buffers that are stored to are its outputs."""
+        """Return the function in tvmlite's loop IR. Buffers that are stored to are its outputs."""
         known = vars(self).get("_lowered")
         if known is None:
             known = _function(self)
@@ -43,21 +43,21 @@ class WrittenFunction:
         return known
 
     def with_attr(self, attr_key_or_dict: Any, attr_value: Any = None) -> WrittenFunction:
-        """The function with its name (``"global_symbol"``) or further attributes set."""
+        """Return the function with an attribute, or a dict of them, set; ``"global_symbol"`` is its name."""
         given = attr_key_or_dict if isinstance(attr_key_or_dict, Mapping) else {attr_key_or_dict: attr_value}
         old = [one for one in self.attrs or () if one[0] not in given]
         return replace(self, attrs=OpAttributes((*old, *given.items())))
 
     def with_body(self, new_body: ir.Stmt, span: Any = None) -> WrittenFunction:
-        """The function with another body."""
+        """Return the function with the body ``new_body``."""
         return replace(self, body=new_body)
 
     def same_as(self, other: object) -> bool:
-        """Whether ``other`` is this very function."""
+        """Whether ``other`` is the same object."""
         return self is other
 
     def astext(self, *_: Any, **__: Any) -> str:
-        """The loops as text; the arguments are TVM's and change nothing."""
+        """Return the loops as text. TVM's arguments are accepted and ignored."""
         return str(self)
 
     script = astext
@@ -78,7 +78,7 @@ class WrittenFunction:
 
 
 def lowered(function: Any) -> Any:
-    """What is compiled of ``function``: of one of ours itself."""
+    """The form of ``function`` that is compiled; a function of tvmlite's loop IR is returned unchanged."""
     return function.lowered() if isinstance(function, WrittenFunction) else function
 
 
@@ -89,8 +89,8 @@ def _make(
     buffer_map: Mapping[Any, ir.Buffer] | None = None,
     attrs: Any = None,
 ) -> WrittenFunction:
-    """The function of ``params``, buffers or variables, named ``main``. Buffers that are stored to are its
-    outputs."""
+    """Make a function named ``main``, whose ``params`` are buffers or variables. Buffers that are stored to
+    are its outputs."""
     buffers = dict(buffer_map or {})
     given: list[e.Var] = []
     for one in params:
@@ -107,19 +107,19 @@ def _make(
     kept = None if attrs is None else OpAttributes(tuple(dict(attrs).items()))
     made = WrittenFunction(tuple(given), body, ret_type, buffers, kept)
     if not any(isinstance(node, Uncompiled) for node in postorder(body)) and not _has_pointers(made):
-        made.lowered()  # its errors end at this line
+        made.lowered()  # so that its errors are reported at the caller's line
     return made
 
 
 def _has_pointers(function: WrittenFunction) -> bool:
-    """Whether a parameter is an address of which no buffer is known."""
+    """Whether a parameter is an address without an entry in ``buffer_map``."""
     return any(one.dtype == "handle" and one not in function.buffer_map for one in function.params)
 
 
 def _function(written: WrittenFunction) -> ir.Function:
     if _has_pointers(written):
         raise UnsupportedError(
-            "PrimFunc: a parameter is an address of which no buffer is known",
+            "PrimFunc: a pointer parameter has no entry in buffer_map",
             Span.of_caller(),
             hint="buffer_map={param: tvm.tir.decl_buffer(shape, dtype)}",
         )
@@ -149,16 +149,16 @@ PrimFunc = Named(
 
 
 class FunctionNames:
-    """Methods that TVM's functions have."""
+    """Methods of TVM's functions that are added to those of tvmlite's loop IR."""
 
     def with_body(self: Any, new_body: ir.Stmt, span: Any = None) -> ir.Function:
-        """The function with another body, whose int32 loops become int64 as in one written by hand."""
+        """Return the function with the body ``new_body``, in which int32 loop variables become int64."""
         params, body = widened(self.params, plain(new_body))
         outputs = tuple(new for old, new in zip(self.params, params, strict=True) if old in self.outputs)
         return replace(self, params=params, outputs=outputs, body=body)
 
     def with_attr(self: Any, attr_key_or_dict: Any, attr_value: Any = None) -> ir.Function:
-        """The function with its name (``"global_symbol"``) or further attributes set."""
+        """Return the function with an attribute, or a dict of them, set; ``"global_symbol"`` is its name."""
         given = attr_key_or_dict if isinstance(attr_key_or_dict, Mapping) else {attr_key_or_dict: attr_value}
         function: ir.Function = self
         for key, value in given.items():

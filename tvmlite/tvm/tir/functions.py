@@ -1,4 +1,4 @@
-"""Functions of ``tvm.tir`` that ``te`` does not have: of the C library, or with another result."""
+"""Functions of ``tvm.tir`` that ``tvmlite.te`` lacks, such as C's math functions, or that differ there."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from tvmlite.tvm.written import Intrinsic, plain
 
 
 def _of_c(name: str, reference: Callable[..., Any]) -> Callable[..., e.Expr]:
-    """The function ``name`` of the C library, of numbers of which the first is a float."""
+    """The function ``name`` of the C library, whose first argument must be a float."""
     for suffix in ("", "f"):
         register_reference(name + suffix, reference)
 
@@ -62,8 +62,8 @@ _CALLS = "call_extern call_pure_extern call_llvm_intrin call_llvm_pure_intrin tv
 
 
 def operator_of_calls(name: str) -> Intrinsic:
-    """What a call of ``name``, such as ``"tir.exp"``, has as its ``op``; an UnsupportedError if there is no
-    such operator."""
+    """The operator ``name``, such as ``"tir.exp"``, which is the ``op`` of its calls. Raises an
+    UnsupportedError if tvmlite does not have it."""
     short = name.removeprefix("tir.")
     if not (short in TABLE or short in FUNCTIONS or short in _CALLS.split() or lowering_rule(short)):
         raise UnsupportedError(f"{name} is not in tvmlite", Span.of_caller(), instead_of(name) or None)
@@ -71,7 +71,7 @@ def operator_of_calls(name: str) -> Intrinsic:
 
 
 def call_intrin(dtype: str, func_name: Any, *args: Any, span: Any = None) -> e.Expr:
-    """The intrinsic ``func_name``, a name or a ``tvm.ir.Op``, of ``args``; see ``te.call_intrin``."""
+    """Call the intrinsic ``func_name``, a name or a ``tvm.ir.Op``, with ``args``; see ``te.call_intrin``."""
     name = str(getattr(func_name, "name", func_name)).removeprefix("tir.")
     if name == "prefetch":
         return prefetch(*plain(args))
@@ -84,7 +84,7 @@ def call_intrin(dtype: str, func_name: Any, *args: Any, span: Any = None) -> e.E
 
 
 def _division(name: str) -> Callable[..., e.Expr]:
-    """``te``'s division ``name``, which refuses a divisor that is known to be 0."""
+    """``te``'s division ``name``, which raises an error for integer division by constant 0."""
     ours = getattr(te, name)
 
     def apply(a: Any, b: Any, span: Any = None) -> e.Expr:
@@ -105,38 +105,38 @@ truncdiv, truncmod, indexdiv, indexmod = (
 
 
 def exp10(x: Any, span: Any = None) -> e.Expr:
-    """10 to the ``x``."""
+    """Return 10 to the power of ``x``."""
     value = e.scalar("exp10", x)
     return te.power(e.const(10, value.dtype), value)
 
 
 def clz(x: Any) -> e.Expr:
-    """The number of leading zero bits, an int32."""
+    """Return the number of leading zero bits of ``x``, as an int32."""
     return e.cast("int32", te.clz(x))
 
 
 def all(*args: Any, span: Any = None) -> e.Expr:
-    """Whether all conditions hold; of none an error."""
+    """Return the conjunction of conditions, of which there must be at least one."""
     given = _some("all", args)
     known = [one for one in given if e.is_const(one, 0)]
     return e.convert(known[0]) if known else te.all(*given)
 
 
 def any(*args: Any, span: Any = None) -> e.Expr:
-    """Whether one of the conditions holds; of none an error."""
+    """Return the disjunction of conditions, of which there must be at least one."""
     given = _some("any", args)
     known = [one for one in given if e.is_const(one, 1)]
     return e.convert(known[0]) if known else te.any(*given)
 
 
 def if_then_else(cond: Any, t: Any, f: Any, span: Any = None) -> e.Expr:
-    """``t`` where ``cond``, a bool, holds, else ``f``; only one is evaluated."""
+    """Return ``t`` if the bool ``cond`` holds, else ``f``. Only the chosen one is evaluated."""
     condition, (a, b) = _some("if_then_else", (cond,))[0], all_beside((t, f), sys._getframe(1))
     return with_marked_constants(te.if_then_else(condition, a, b))
 
 
 def _some(name: str, args: tuple[Any, ...]) -> tuple[Any, ...]:
-    """``args``, which are bools, and at least one."""
+    """``args``, checked to be bools and at least one."""
     if not args:
         raise TensorExpressionError(f"{name}: no conditions given, expected at least one", Span.of_caller())
     for one in args:
@@ -149,12 +149,13 @@ def _some(name: str, args: tuple[Any, ...]) -> tuple[Any, ...]:
 
 
 def ceildiv(lhs: Any, rhs: Any, span: Any = None) -> e.Expr:
-    """``lhs / rhs`` of ints, rounded up."""
+    """Return ``lhs / rhs`` of ints, rounded up."""
     return te.floordiv(e.convert(lhs) + rhs - 1, rhs)
 
 
 def q_multiply_shift(x: Any, y: Any, q: Any, s: Any) -> e.Expr:
-    """``x * y / 2**q * 2**s`` in fixed point, of int32, rounded to the nearest, halves up."""
+    """Return ``x * y * 2**(s - q)`` for int32 values, computed in 64 bits and rounded to the nearest int,
+    halves up. ``q`` and ``s`` must be constants with ``q - s >= 1``."""
     if builtins_any(not isinstance(e.convert(one), e.Const) for one in (q, s)):
         raise UnsupportedError("q_multiply_shift: q and s must be constants", Span.of_caller())
     bits, shift = int(e.convert(q).value), int(e.convert(s).value)  # type: ignore[attr-defined]
@@ -166,7 +167,7 @@ def q_multiply_shift(x: Any, y: Any, q: Any, s: Any) -> e.Expr:
 
 
 def isnan(x: Any, span: Any = None) -> e.Expr:
-    """Whether a float is not a number; of an int False."""
+    """Return whether ``x`` is NaN; False for an int."""
     value = e.scalar("isnan: x", x)
     if not dtypes.is_float(value.dtype):
         return mark(e.const(False, "bool", value.lanes))
@@ -174,15 +175,16 @@ def isnan(x: Any, span: Any = None) -> e.Expr:
 
 
 def infinity(dtype: str, span: Any = None) -> e.Expr:
-    """The infinity of a float's ``dtype``."""
+    """Return infinity as a constant of the float ``dtype``."""
     return mark(te.infinity(dtype))
 
 
 def trace(args: Any, trace_action: str = TRACE) -> e.Expr:
-    """The last of ``args``, reported to a Python function each time; see ``te.trace``."""
+    """Return the last of ``args``, and call a Python function with them on each evaluation; see
+    ``te.trace``."""
     return te.trace(plain(args), trace_action)
 
 
 def builtins_any(values: Any) -> bool:
-    """Python's ``any``, whose name is taken here."""
+    """Python's ``any``, which ``tir.any`` shadows in this module."""
     return True in set(map(bool, values))

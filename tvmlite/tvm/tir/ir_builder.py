@@ -1,4 +1,4 @@
-"""``tvm.tir.ir_builder``: loop nests written by hand, with TVM's names and defaults."""
+"""``tvm.tir.ir_builder``: builds loop nests by hand, with TVM's names and defaults."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tvmlite.tvm.te.threads import ThreadAxis, bound
 
 
 class IRBuilder(ir_builder.IRBuilder):
-    """As ``te.ir_builder``'s; loop variables are of ``dtype`` int32."""
+    """Like the builder of ``te.ir_builder``, with TVM's parameters."""
 
     def for_range(  # type: ignore[override]
         self,
@@ -30,13 +30,14 @@ class IRBuilder(ir_builder.IRBuilder):
         kind: str = "serial",
         for_type: str | None = None,
     ) -> Scope:
-        """A loop over ``begin ... end - 1``. ``for_type`` is the older name of ``kind``."""
+        """Open a loop over ``begin ... end - 1``. Its variable is an int64 unless ``dtype`` is given.
+        ``for_type`` is the older name of ``kind``."""
         return super().for_range(begin, end, name, e.INDEX if dtype is None else dtype, for_type or kind)
 
     def allocate(
         self, dtype: str, shape: Any, name: str = "buf", axis_separators: Any = None, scope: str = ""
     ) -> BufferVar:  # type: ignore[override]
-        """Scratch memory until the scope it is made in closes."""
+        """Allocate scratch memory that lives until the enclosing scope closes."""
         if isinstance(axis_separators, str):
             axis_separators, scope = None, axis_separators
         if axis_separators:
@@ -46,44 +47,45 @@ class IRBuilder(ir_builder.IRBuilder):
         return made
 
     def buffer_ptr(self, buf: ir.Buffer, shape: Any = None) -> BufferVar:  # type: ignore[override]
-        """A buffer given to ``te.extern``'s function, to index, by one index or one an axis."""
+        """Return an indexable view of a buffer that was passed to ``te.extern``'s function. ``shape`` is
+        ignored."""
         return super().buffer_ptr(buf)
 
     def if_scope(self, cond: Any) -> Scope:  # type: ignore[override]
-        """What is written inside happens if ``cond`` holds."""
+        """Open a scope whose statements are executed if ``cond`` holds."""
         return super().if_scope(cond)
 
     def let(self, var_name: str, value: Any) -> e.Var:  # type: ignore[override]
-        """``value``, evaluated here once, by a name; good until the scope it is made in closes."""
+        """Evaluate ``value`` once and return a variable for it, valid until the enclosing scope closes."""
         return super().let(var_name, value)
 
     def likely(self, expr: Any) -> e.Expr:  # type: ignore[override]
-        """``expr``, a condition, which mostly holds."""
+        """Return the condition ``expr`` with the hint that it usually holds."""
         return super().likely(expr)
 
     def pointer(self, content_type: str, name: str = "ptr", scope: str = "") -> BufferVar:
-        """A vector of ``content_type`` to index, of the extent that the array has which ``PrimFunc`` is
-        given for it."""
+        """Declare a one-dimensional buffer of ``content_type``, whose extent is that of the array passed for
+        it to the ``PrimFunc``."""
         made = te.decl_buffer((e.SizeVar(f"{name}_extent"),), content_type, name)
         return super().buffer_ptr(mark(made))
 
     def emit(self, stmt: Any) -> None:
-        """Add a statement, or an expression evaluated for its effect; nodes of TVM's that the compiler does
-        not have stay, to be looked at."""
+        """Add a statement, or an expression that is evaluated for its side effects. TVM's nodes that tvmlite
+        cannot compile are kept for inspection."""
         super().emit(stmt)
 
     def get(self) -> ir.Stmt:
-        """All that was written, as it was written."""
+        """Return everything that was emitted, as one statement."""
         return with_marked_constants(super().get())
 
     def new_scope(self) -> Scope:
-        """What is allocated, named or bound to threads inside ends with it."""
+        """Open a scope that limits allocations, variables and thread bindings made inside it."""
         return Scope(self, None, lambda body: body)
 
     def scope_attr(self, node: Any, attr_key: str, value: Any) -> None:
-        """With ``"thread_extent"`` what follows in the scope is to be carried out by ``value`` threads of the
-        axis ``node``: loops to look at, which ``tvm.build`` refuses. ``"storage_scope"`` and pragmas change
-        nothing; all others are errors."""
+        """Set an attribute of the rest of the scope. With ``"thread_extent"`` or ``"virtual_thread"`` it runs
+        in ``value`` threads of the axis ``node``: such loops can be inspected, but ``tvm.build`` refuses
+        them. ``"storage_scope"`` and pragmas have no effect; other keys raise an UnsupportedError."""
         if attr_key == "storage_scope" or attr_key.startswith("pragma_"):
             return
         if attr_key in ("thread_extent", "virtual_thread"):
@@ -102,7 +104,7 @@ class IRBuilder(ir_builder.IRBuilder):
 
 
 def create() -> IRBuilder:
-    """A builder with nothing in it."""
+    """Return an empty builder."""
     return IRBuilder()
 
 

@@ -1,4 +1,5 @@
-"""The node classes of ``tvm.tir``: each makes our node of TVM's arguments, and ``isinstance`` knows ours."""
+"""The node classes of ``tvm.tir``. Each makes tvmlite's node from TVM's arguments, and tvmlite's nodes are
+instances of it."""
 
 from __future__ import annotations
 
@@ -28,14 +29,15 @@ from tvmlite.tvm.tir.uncompiled.op_calls import FUNCTIONS, call_of
 
 
 class ForKind:
-    """How the iterations of a loop are carried out."""
+    """The kinds of loops, by how their iterations are executed."""
 
     SERIAL, PARALLEL, VECTORIZED, UNROLLED = ir.SERIAL, ir.PARALLEL, ir.VECTORIZE, ir.UNROLL
     THREAD_BINDING = "thread_binding"
 
 
 class Named(type):
-    """The metaclass of a class of TVM's that stands for ours: it makes and knows nodes of ours."""
+    """The metaclass of a TVM class that stands for a class of tvmlite: it makes tvmlite's nodes and
+    recognizes them as instances."""
 
     ours: Any
     make: Callable[..., Any]
@@ -44,16 +46,16 @@ class Named(type):
         return cls.matches(instance)
 
     def matches(cls, instance: Any) -> bool:
-        """Whether ``instance`` is one of these."""
+        """Whether ``instance`` is an instance of this class."""
         return isinstance(instance, cls.ours) and cls.accepts(instance)
 
     def accepts(cls, instance: Any) -> bool:
-        """Whether ``instance``, of the class ``ours``, is one of these."""
+        """Whether ``instance``, an object of the class ``ours``, is also an instance of this class."""
         check = cls.__dict__.get("check")
         return True if check is None else bool(check(instance))
 
     def __call__(cls, *args: Any, **named: Any) -> Any:
-        """Our node of TVM's arguments."""
+        """Make tvmlite's node from TVM's arguments."""
         named.pop("span", None)
         try:
             bound = inspect.signature(cls.make).bind(*args, **named)
@@ -86,7 +88,7 @@ _KINDS: dict[str, tuple[Any, str]] = {
 
 
 def _check(where: str, name: str, value: Any) -> None:
-    """An error that names ``where`` if ``value`` is nothing that the parameter ``name`` takes."""
+    """Raise an error that names ``where`` if ``value`` is not valid for the parameter ``name``."""
     if name in _SCALARS:
         e.scalar(where, value)
     elif name == "lanes":
@@ -101,12 +103,12 @@ def _check(where: str, name: str, value: Any) -> None:
 
 
 def _number(value: Any) -> Any:
-    """``value``, of a constant the number that it is."""
+    """``value``, or its number if it is a scalar constant."""
     return value.value if isinstance(value, e.Const) and value.lanes == 1 else value
 
 
 def _named(name: str, ours: Any, make: Callable[..., Any], check: Any = None, **more: Any) -> Any:
-    doc = f"TVM's ``{name}``: makes, and is, the node of ours that means the same."
+    doc = f"TVM's ``{name}``: builds tvmlite's equivalent node, which is an instance of it."
     body = {"ours": ours, "make": staticmethod(make), "check": check, "__doc__": doc, **more}
     return Named(name, (), {**body, "__module__": __name__})
 
@@ -283,7 +285,7 @@ Reduce = _named("Reduce", (t.Reduce, uncompiled.NoReducer), _reduce, checks=Fals
 
 
 def _own(kind: type, *more: type) -> Any:
-    """The class ``kind``, of whose instances those of ``more`` are some too."""
+    """The class for the nodes ``kind``, whose instances include those of the classes ``more``."""
     return _named(kind.__name__, (kind, *more), kind, checks=False)
 
 

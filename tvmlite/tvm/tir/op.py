@@ -1,5 +1,5 @@
-"""``tvm.tir.op``: functions of expressions, which ``tvm.tir`` has too, and rules that say what intrinsics of
-one's own become."""
+"""``tvm.tir.op``: the functions on expressions that ``tvm.tir`` also has, and registration of lowering rules
+for custom intrinsics."""
 
 import importlib
 from typing import Any

@@ -1,4 +1,4 @@
-"""Functions of ``te`` whose parameters have other names in TVM, and a ``span``, which is of no account."""
+"""Functions of ``tvmlite.te`` whose parameters have other names in TVM; their ``span`` is ignored."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from tvmlite.tvm.te.numbers import all_beside
 
 
 def named(ours: Callable[..., Any], names: str, title: str = "") -> Callable[..., Any]:
-    """``ours`` with parameters of these ``names``, given by place or by name, under the name ``title``. A
-    constant that it gives is one of the program's, whose comparisons are true or false."""
+    """``ours`` under the name ``title``, with its parameters called ``names``. A constant result is marked as
+    one of a TVM program, so that comparing it with a number gives a truth value."""
     title, listed = title or ours.__name__, names.split()
     kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
     parameters = [inspect.Parameter(one, kind) for one in listed]
@@ -41,7 +41,7 @@ def named(ours: Callable[..., Any], names: str, title: str = "") -> Callable[...
 
 
 def reducer(ours: Callable[..., Any], combine: Callable[[Any, Any], Any], name: str) -> Callable[..., Any]:
-    """The reducer ``ours`` with TVM's parameters; called with values alone it combines those."""
+    """The reducer ``ours`` with TVM's parameters. Called with values and no axes, it combines the values."""
 
     def apply(expr: Any, axis: Any, where: Any = None, init: Any = None, *args: Any) -> Any:
         axes = axis if isinstance(axis, (list, tuple)) else [axis]
@@ -72,7 +72,7 @@ pow = power
 
 
 def abs(x: Any, span: Any = None) -> e.Expr:
-    """``x`` without its sign: of a float TVM's ``tir.fabs``."""
+    """Return the absolute value of ``x``, for a float as a call of TVM's ``tir.fabs``."""
     value = e.scalar("abs", x)
     if dtypes.is_float(value.dtype):
         return e.Call("fabs", (value,), value.dtype)

@@ -1,4 +1,4 @@
-"""``tvm.tir.stmt_functor``: walks over expressions and statements."""
+"""``tvm.tir.stmt_functor``: traversals and rewrites of expressions and statements."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tvmlite.tvm.written import WrittenCall
 
 
 def post_order_visit(stmt: Any, fvisit: Callable[[Any], Any]) -> None:
-    """Call ``fvisit`` with each node of ``stmt``, each once, children first."""
+    """Call ``fvisit`` once with each node of ``stmt``, children before parents."""
     seen: set[Any] = set()
     stack = [(getattr(stmt, "body", stmt) if not isinstance(stmt, Node) else stmt, False)]
     while stack:
@@ -37,12 +37,12 @@ def _is_by_name(node: Any) -> bool:
 
 
 def _children(node: Any) -> Sequence[Any]:
-    """The nodes in ``node`` as TVM has them: of a call by name its arguments, not what it means."""
+    """The children of ``node`` in TVM's form: for a call by name, its arguments."""
     return [one for one in node.args if isinstance(one, e.Expr)] if _is_by_name(node) else node.children()
 
 
 def _rebuilt(node: Any, rule: Callable[[Any], Any]) -> Any:
-    """``node`` of what ``rule`` gives for the nodes in it; itself if they stay the same."""
+    """``node`` with ``rule`` applied to its children; the same object if none changes."""
     if not _is_by_name(node):
         return node.map_children(rule)
     args = [rule(one) if isinstance(one, e.Expr) else one for one in node.args]
@@ -51,8 +51,8 @@ def _rebuilt(node: Any, rule: Callable[[Any], Any]) -> Any:
 
 
 def pre_order_visit(stmt: Any, fvisit: Callable[[Any], bool]) -> None:
-    """Call ``fvisit`` with each node of ``stmt``, each once, parents first; it says whether to go on to the
-    children."""
+    """Call ``fvisit`` once with each node of ``stmt``, parents before children. Its result says whether to
+    visit the children."""
     seen: set[Any] = set()
     stack = [stmt]
     while stack:
@@ -64,7 +64,7 @@ def pre_order_visit(stmt: Any, fvisit: Callable[[Any], bool]) -> None:
 
 
 def substitute(node: Any, vmap: Mapping[Any, Any]) -> Any:
-    """``node`` with variables replaced by the values of ``vmap``."""
+    """Return ``node`` with variables replaced by their values in ``vmap``."""
     if isinstance(node, (int, float)):
         return node
     made = replaced(node, {key: e.cast(key.dtype, e.convert(value)) for key, value in vmap.items()})
@@ -81,9 +81,9 @@ def ir_transform(
     postorder: Callable[[Any], Any] | None,
     only_enable: Sequence[str] | None = None,
 ) -> Any:
-    """``stmt`` with nodes replaced: each by what ``preorder`` gives for it, in which nothing more is seen,
-    or where that is None by what ``postorder`` gives for it with its children replaced; None keeps it.
-    ``only_enable`` names the classes that are looked at."""
+    """Return ``stmt`` with nodes replaced. A node becomes the result of ``preorder``, which is not visited
+    further; if that is None, its children are transformed and it becomes the result of ``postorder``, or
+    stays if that is None. ``only_enable`` restricts both functions to nodes of the named classes."""
     wanted = None if only_enable is None else {name.removeprefix("tir.") for name in only_enable}
 
     def asked(rule: Callable[[Any], Any] | None, node: Any) -> Any:

@@ -1,4 +1,4 @@
-"""The text of expressions as TVM 0.11 writes it: ``(a: int32 + b: int32)``."""
+"""Prints expressions as TVM 0.11 does: ``(a: int32 + b: int32)``."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _CALLED: dict[type, str] = {e.FloorDiv: "floordiv", e.FloorMod: "floormod", e.Mi
 
 
 def as_text(expr: e.Expr) -> str:
-    """TVM's text of what a program of TVM's wrote; other expressions are written as ``tvmlite.te`` does."""
+    """``expr`` in TVM's text if a TVM program made it, else in that of ``tvmlite.te``."""
     if isinstance(expr, _ONLY_HERE) or is_marked(expr):
         return show(expr)
     found = _plain(expr)
@@ -44,7 +44,7 @@ def as_text(expr: e.Expr) -> str:
 
 
 def statement_text(stmt: ir.Stmt) -> str:
-    """The text of a statement; one with nodes that have no meaning here is written field by field."""
+    """The text of a statement. One with nodes that cannot be compiled is written field by field."""
     if not any(isinstance(node, Uncompiled) for node in postorder(stmt)):
         return extension("printer").show(plain(stmt))
     own = [one.name for one in dataclasses.fields(stmt) if one.name != "span"]  # type: ignore[arg-type]
@@ -55,7 +55,7 @@ _ONLY_HERE = (Written, Uncompiled)
 
 
 def _plain(expr: e.Expr) -> e.Expr | None:
-    """``expr`` of nodes of ours alone; None if it means nothing here."""
+    """``expr`` in nodes of ``tvmlite.te`` only; None if that is not possible."""
     if any(isinstance(node, Uncompiled) for node in postorder(expr)):
         return None
     made = plain(expr)
@@ -63,7 +63,7 @@ def _plain(expr: e.Expr) -> e.Expr | None:
 
 
 def show(root: Any) -> str:
-    """``root`` as TVM writes it: a variable has its type where it is first met."""
+    """``root`` in TVM's text, where the first occurrence of a variable is followed by its type."""
     met: set[e.Var] = set()
     pieces: list[str] = []
     stack: list[Any] = [root]
@@ -90,7 +90,7 @@ def _dtype(node: e.Expr) -> str:
 
 
 def _parts(node: Any) -> list[Any]:
-    """The text of ``node``, in which nodes stand for their own."""
+    """The parts of the text of ``node``, with its children in place of their texts."""
     match node:
         case e.Const(value, dtype):
             text = _constant(value, dtype)
@@ -132,7 +132,8 @@ def _list(nodes: Any) -> list[Any]:
 
 
 def _constant(value: int | float, dtype: str) -> str:
-    """An int32 is its digits, a bool a word; others are followed by a letter and the width."""
+    """The text of a constant: digits for an int32, a word for a bool; for other dtypes digits, a letter and
+    the width."""
     if dtype == "bool":
         return str(bool(value))
     if dtype == "int32":

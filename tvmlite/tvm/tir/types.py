@@ -1,4 +1,4 @@
-"""The types of scalars and of pointers, which TVM gives variables; a variable of ours keeps it as a note."""
+"""TVM's types of scalar and pointer variables; pointer variables keep theirs as ``type_annotation``."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class PrimType:
 
 @dataclass(frozen=True)
 class PointerType:
-    """The type of the address of elements of ``element_type`` in memory of ``storage_scope``."""
+    """The type of a pointer to elements of ``element_type`` in memory of ``storage_scope``."""
 
     element_type: PrimType
     storage_scope: str = ""
@@ -30,7 +30,7 @@ class PointerType:
 
 @dataclass(frozen=True, eq=False)
 class PointerVar(e.Var):
-    """A variable that stands for an address, such as ``decl_buffer(data=...)`` is given."""
+    """A variable for an address, as passed to ``decl_buffer(data=...)``."""
 
     type_annotation: PointerType | None = None
 
@@ -39,14 +39,15 @@ class PointerVar(e.Var):
 
 
 def pointer_var(name: str, annotation: PointerType | None = None) -> PointerVar:
-    """A variable of the type ``annotation``, or for any address; its dtype is TVM's ``handle``."""
+    """A pointer variable of the type ``annotation``, if given. Its dtype is TVM's ``handle``."""
     made = PointerVar(name, "handle", type_annotation=annotation)
     object.__setattr__(made, "lanes", 1)
     return mark(made)
 
 
 def variable(make: Callable[..., e.Var], name: str, dtype: Any) -> e.Var:
-    """The variable that ``make`` makes, of TVM's ``dtype``: a dtype, a vector's, or a type."""
+    """The variable ``make(name, dtype)``, where ``dtype`` may also be a vector dtype, a ``PrimType`` or a
+    ``PointerType``."""
     if isinstance(dtype, PointerType) or dtype == "handle":
         return pointer_var(name, dtype if isinstance(dtype, PointerType) else None)
     kind = long_dtype(dtype.dtype if isinstance(dtype, PrimType) else dtype)

@@ -1,4 +1,4 @@
-"""``tvm.topi``: operators as tensor expressions, each the compute of the relay operator of its meaning."""
+"""``tvm.topi``: operators as tensor expressions, mostly the computes of the matching Relay operators."""
 
 from tvmlite.tvm import lazy
 

@@ -1,4 +1,4 @@
-"""Functions of ``tvm.topi`` that read and write elements by indices."""
+"""Functions of ``tvm.topi`` that read and write elements by index."""
 
 from __future__ import annotations
 
@@ -18,46 +18,47 @@ from tvmlite.tvm.topi.utils import get_const_int
 
 
 def adv_index(data: t.Tensor, indices: Sequence[t.Tensor]) -> t.Tensor:
-    """``data[indices]``, as numpy's with arrays of indices."""
+    """Return ``data[indices]`` as in numpy, where ``indices`` are arrays."""
     return operate("adv_index", lambda *xs: relay.adv_index(relay.Tuple(xs)), data, *indices)
 
 
 def scatter(data: t.Tensor, indices: t.Tensor, updates: t.Tensor, axis: int = 0) -> t.Tensor:
-    """``data`` with ``updates`` where ``indices`` say along ``axis``."""
+    """Return ``data`` with the elements at ``indices`` along ``axis`` replaced by ``updates``."""
     return operate("scatter", lambda *x: relay.scatter(*x, axis), data, indices, updates)
 
 
 def scatter_add(data: t.Tensor, indices: t.Tensor, updates: t.Tensor, axis: int = 0) -> t.Tensor:
-    """``data`` plus ``updates`` where ``indices`` say along ``axis``."""
+    """Return ``data`` with ``updates`` added to the elements at ``indices`` along ``axis``."""
     return operate("scatter_add", lambda *x: relay.scatter_add(*x, axis), data, indices, updates)
 
 
 def scatter_elements(
     data: t.Tensor, indices: t.Tensor, updates: t.Tensor, axis: int = 0, reduction: str = "update"
 ) -> t.Tensor:
-    """``data`` with ``updates`` put, added, multiplied, ... where ``indices`` say along ``axis``."""
+    """Return ``data`` with ``updates`` combined by ``reduction`` (``"update"``, ``"add"``, ...) into the
+    elements at ``indices`` along ``axis``."""
     return operate(
         "scatter_elements", lambda *x: relay.scatter_elements(*x, axis, reduction), data, indices, updates
     )
 
 
 def scatter_nd(data: t.Tensor, indices: t.Tensor, updates: t.Tensor, mode: str) -> t.Tensor:
-    """``data`` with ``updates`` at the places that the first axis of ``indices`` names."""
+    """Return ``data`` with ``updates`` combined by ``mode`` into the positions ``indices[:, ...]``."""
     return operate("scatter_nd", lambda *x: relay.scatter_nd(*x, mode), data, indices, updates)
 
 
 def searchsorted(
     sorted_sequence: t.Tensor, values: t.Tensor, right: bool = False, out_dtype: str = "int64"
 ) -> t.Tensor:
-    """Where each of ``values`` belongs in the rows of ``sorted_sequence``."""
+    """Return the positions at which ``values`` would be inserted into the rows of ``sorted_sequence``."""
     return operate(
         "searchsorted", lambda s, v: relay.searchsorted(s, v, right, out_dtype), sorted_sequence, values
     )
 
 
 def argwhere(output_shape: t.Tensor, condition: t.Tensor) -> t.Tensor:
-    """The places of the elements that are not 0, int32, a row each: as many as ``output_shape``, a tensor
-    whose own shape is the result's, has rows. Rows behind the last are not written."""
+    """Return the indices of the nonzero elements as rows of int32. The result has the shape of the tensor
+    ``output_shape``; surplus rows are not written."""
     rows = output_shape.shape[0]
     return operate(
         "argwhere", lambda x: relay.cast(relay.argwhere(x, count=get_const_int(rows)), "int32"), condition
@@ -65,9 +66,9 @@ def argwhere(output_shape: t.Tensor, condition: t.Tensor) -> t.Tensor:
 
 
 def unique(data: t.Tensor, is_sorted: bool = True, return_counts: bool = False) -> list[t.Tensor]:
-    """The values of a vector, each once, where each is first, which of them each element is, their number,
-    and with ``return_counts`` how often each is there. Without ``is_sorted`` in the order in which they
-    appear. Vectors are as long as ``data``."""
+    """Return the distinct values of a vector, the position where each first occurs, the number of its value
+    for each element, the count of values and, with ``return_counts``, the occurrences of each value. Values
+    are sorted, or in order of occurrence without ``is_sorted``. All but the count are as long as ``data``."""
     return operate("unique", lambda x: relay.unique(x, is_sorted, return_counts), data)
 
 
@@ -78,15 +79,16 @@ def sparse_reshape(
     new_sparse_indices_shape: Any,
     new_shape_shape: Any,
 ) -> list[t.Tensor]:
-    """The places of elements of ``prev_shape`` in ``new_shape``, in which -1 is what is left, and that shape;
-    the shapes of both follow from the others."""
+    """Return the indices in ``new_shape`` of the elements at ``sparse_indices`` in ``prev_shape``, and the
+    new shape with its -1 replaced by the inferred extent. The last two parameters are ignored."""
     return operate("sparse_reshape", relay.sparse_reshape, sparse_indices, prev_shape, new_shape)
 
 
 def sparse_to_dense(
     sparse_indices: t.Tensor, output_shape: Any, sparse_values: t.Tensor, default_value: Any = 0
 ) -> t.Tensor:
-    """``sparse_values`` at their places in an array of ``default_value``, a number or a tensor of no axes."""
+    """Return an array of ``default_value``, a number or 0-dimensional tensor, with ``sparse_values`` at
+    ``sparse_indices``."""
     shape = tuple(int(one) for one in output_shape)
     if isinstance(default_value, t.Tensor):
         more: tuple[t.Tensor, ...] = (default_value,)
@@ -103,8 +105,8 @@ def sparse_to_dense(
 
 
 def matrix_set_diag(data: t.Tensor, diagonal: t.Tensor, k: Any = 0, align: str = "RIGHT_LEFT") -> t.Tensor:
-    """Matrices with other diagonals, from ``k`` or from ``k[0]`` to ``k[1]``. Short ones stand at a side of
-    their rows: ``align`` says which side for those above the main one and for those below."""
+    """Return matrices with the diagonal ``k``, or those from ``k[0]`` to ``k[1]``, replaced. ``align`` has
+    the sides of a row of ``diagonal`` at which short diagonals above and below the main one are aligned."""
     sides = align.split("_")
     if len(sides) != 2 or not {"LEFT", "RIGHT"}.issuperset(sides):
         raise arguments.refused("topi.matrix_set_diag: align", align, "RIGHT_LEFT or another pair of sides")
@@ -114,13 +116,13 @@ def matrix_set_diag(data: t.Tensor, diagonal: t.Tensor, k: Any = 0, align: str =
 
 
 def invert_permutation(data: t.Tensor) -> t.Tensor:
-    """The permutation that undoes ``data``."""
+    """Return the inverse of the permutation ``data``."""
     return operate("invert_permutation", relay.invert_permutation, data)
 
 
 def strided_set(a: t.Tensor, v: t.Tensor, begin: Any, end: Any, strides: Any = None) -> t.Tensor:
-    """``a`` with ``v`` in place of the elements from ``begin`` to ``end`` in steps of ``strides``: ints, or
-    vectors of ints that are known when it runs, for the first axes. An axis that is not named is whole."""
+    """Return ``a`` with ``a[begin:end:strides]`` replaced by ``v``. The three are lists or tensors of ints
+    for the first axes; other axes are replaced whole."""
     rank = a.ndim
     named = [_count(one) for one in (begin, end, strides)]
     before, behind, steps = (_entries(one, rank) for one in (begin, end, strides))
@@ -155,7 +157,7 @@ def _entries(given: Any, rank: int) -> list[Any]:
 
 
 def _bound(given: Any, extent: Any, forward: Any) -> Any:
-    """An end of the elements as an index from 0 to ``extent``, backwards from -1 to ``extent - 1``."""
+    """A slice bound clipped to 0 to ``extent`` or, for negative strides, to -1 to ``extent - 1``."""
     counted = te.if_then_else(given < 0, given + extent, given)
     up = te.max(te.min(counted, extent), 0)
     return te.if_then_else(forward, up, te.max(te.min(counted, extent - 1), -1))
@@ -170,22 +172,23 @@ def _last(extent: Any, forward: Any) -> Any:
 
 
 def einsum(subscripts: str, *operand: t.Tensor) -> t.Tensor:
-    """Sums of products of elements, by numpy's rules of subscripts."""
+    """Return the sums of products given by ``subscripts``, as numpy's ``einsum``."""
     return operate("einsum", lambda *xs: relay.einsum(relay.Tuple(xs), subscripts), *operand)
 
 
 def meshgrid(a_tuple: Sequence[t.Tensor], indexing: str) -> list[t.Tensor]:
-    """Coordinates of a grid of vectors, one tensor a vector."""
+    """Return the coordinates of the grid spanned by the vectors ``a_tuple``, one tensor per vector."""
     return operate("meshgrid", lambda *xs: relay.meshgrid(relay.Tuple(xs), indexing), *a_tuple)
 
 
 def sliding_window(data: t.Tensor, axis: int, window_shape: Any, strides: Any) -> t.Tensor:
-    """The windows of ``data`` from ``axis`` on."""
+    """Return all windows of ``data`` over the axes from ``axis`` on."""
     return operate("sliding_window", lambda x: relay.sliding_window(x, axis, window_shape, strides), data)
 
 
 def tensordot(a: t.Tensor, b: t.Tensor, axes: Any) -> t.Tensor:
-    """Sums of products along ``axes``: so many last and first ones, or a list of each tensor's."""
+    """Return the sums of products over ``axes``: the number of last axes of ``a`` and first axes of ``b``, or
+    a pair of lists of axes."""
     if isinstance(axes, (int, np.integer)):
         left, right = list(range(a.ndim - int(axes), a.ndim)), list(range(int(axes)))
     else:
@@ -204,7 +207,7 @@ def _each(axes: Any) -> tuple[Any, ...]:
 
 
 def expand_like(a: t.Tensor, shape_like: t.Tensor, axis: Any) -> t.Tensor:
-    """``a`` repeated along new axes ``axis`` to the shape of ``shape_like``."""
+    """Return ``a`` broadcast to the shape of ``shape_like`` along the new axes ``axis``."""
     rank = shape_like.ndim
     new = sorted(int(one) % rank for one in _each(axis))
     kept = [n for n in range(rank) if n not in new] if len(new) + a.ndim == rank else list(range(rank))
@@ -214,13 +217,13 @@ def expand_like(a: t.Tensor, shape_like: t.Tensor, axis: Any) -> t.Tensor:
 
 
 def collapse_sum(data: t.Tensor, target_shape: Any) -> t.Tensor:
-    """``data`` summed to ``target_shape``, from which it could have been broadcast."""
+    """Return ``data`` summed to ``target_shape``, a shape that broadcasts to that of ``data``."""
     shape = tuple(int(one) for one in target_shape)
     return operate("collapse_sum", lambda x: relay.collapse_sum_to(x, shape), data)
 
 
 def ndarray_size(array: t.Tensor, dtype: str = "int32") -> t.Tensor:
-    """The number of elements of ``array``, as a tensor of no axes."""
+    """Return the number of elements of ``array`` as a 0-dimensional tensor."""
     count: Any = e.const(1, "int32")
     for extent in array.shape:
         count = count * extent
@@ -228,7 +231,7 @@ def ndarray_size(array: t.Tensor, dtype: str = "int32") -> t.Tensor:
 
 
 def fixed_point_multiply(x: t.Tensor, multiplier: int, shift: int) -> t.Tensor:
-    """``x * multiplier * 2**(shift - 31)``, rounded: a product of fixed point numbers."""
+    """Return the rounded fixed-point product ``x * multiplier * 2**(shift - 31)``."""
     return operate("fixed_point_multiply", lambda v: relay.fixed_point_multiply(v, multiplier, shift), x)
 
 
@@ -241,7 +244,7 @@ def fixed_point_multiply_per_axis(
     is_rshift_required: bool,
     axes: Any,
 ) -> t.Tensor:
-    """``fixed_point_multiply`` by a multiplier ``y`` and shifts for each place along ``axes``."""
+    """Return ``fixed_point_multiply`` with a multiplier ``y`` and shifts for each index along ``axes``."""
     options = bool(is_lshift_required), bool(is_rshift_required), tuple(map(int, _each(axes)))
     return operate(
         "fixed_point_multiply_per_axis",
@@ -251,7 +254,7 @@ def fixed_point_multiply_per_axis(
 
 
 def _angle(place: Any, frequency: Any, count: Any, dtype: str) -> Any:
-    """The angle of element ``place`` at a frequency, of ``count`` in a turn, exact for large products."""
+    """``2 * pi * place * frequency / count``, reduced with ints so that large products are exact."""
     turns = e.cast(dtype, te.floormod(place * frequency, count)) / e.cast(dtype, e.convert(count))
     return turns * e.const(2 * math.pi, dtype)
 
@@ -266,9 +269,9 @@ def stft(
     onesided: bool,
     output_shape: Any,
 ) -> t.Tensor:
-    """The Fourier transforms of windows of ``win_length`` elements, every ``hop_length`` elements of the rows
-    of ``data``: (rows, frequencies, windows, 2), the real and the imaginary parts. With ``normalized`` they
-    are divided by the root of ``n_fft``; ``onesided`` is told by ``output_shape``."""
+    """Return the Fourier transforms of windows of ``win_length`` elements, taken every ``hop_length``
+    elements of the rows of ``data``: (rows, frequencies, windows, 2), with real and imaginary parts last.
+    ``normalized`` divides by the square root of ``n_fft``. ``onesided`` is implied by ``output_shape``."""
     shape, dtype = tuple(int(one) for one in output_shape), data.dtype
     scale = e.const(1 / math.sqrt(n_fft) if normalized else 1.0, dtype)
     k = te.reduce_axis((0, win_length), name="k")
@@ -289,7 +292,7 @@ def stft(
 
 
 def dft(re_data: t.Tensor, im_data: t.Tensor, inverse: bool) -> list[t.Tensor]:
-    """The discrete Fourier transform of rows, its real and its imaginary part."""
+    """Return the real and the imaginary part of the discrete Fourier transform of rows, or its inverse."""
     count = re_data.shape[-1]
     k = te.reduce_axis((0, count), name="k")
     sign = e.const(1.0 if inverse else -1.0, re_data.dtype)

@@ -1,4 +1,4 @@
-"""``tvm.topi.image``: images in other sizes and sampled elsewhere."""
+"""``tvm.topi.image``: resizing, cropping, dilation and sampling of images."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def crop_and_resize(
     extrapolation_value: float | None = None,
     out_dtype: str | None = None,
 ) -> Tensor:
-    """The parts of images that ``boxes`` name, all in the size ``crop_size``."""
+    """Return the parts ``boxes`` of the images ``box_indices``, all resized to ``crop_size``."""
     size = each(crop_size, 2)
     value = extrapolation_value or 0.0
     return operate(
@@ -100,19 +100,20 @@ def _dilation2d(
 def dilation2d_nchw(
     input: Tensor, filter: Tensor, stride: Any, padding: Any, dilations: Any, out_dtype: str | None = None
 ) -> Tensor:
-    """The largest sums of an NCHW image and an IHW kernel."""
+    """Return the morphological dilation of NCHW images by an IHW kernel."""
     return _dilation2d(input, filter, stride, padding, dilations, ("NCHW", "IHW"), out_dtype)
 
 
 def dilation2d_nhwc(
     input: Tensor, filter: Tensor, stride: Any, padding: Any, dilations: Any, out_dtype: str | None = None
 ) -> Tensor:
-    """The largest sums of an NHWC image and an HWI kernel."""
+    """Return the morphological dilation of NHWC images by an HWI kernel."""
     return _dilation2d(input, filter, stride, padding, dilations, ("NHWC", "HWI"), out_dtype)
 
 
 def affine_grid(data: Tensor, target_shape: Any) -> Tensor:
-    """The places that affine maps ``data`` give to the elements of images of ``target_shape``."""
+    """Return the coordinates for ``grid_sample`` that the affine maps ``data`` make of a regular grid of
+    ``target_shape`` over -1 to 1."""
     return operate("image.affine_grid", lambda x: relay.image.affine_grid(x, each(target_shape, 2)), data)
 
 
@@ -124,7 +125,7 @@ def grid_sample(
     padding_mode: str = "zeros",
     align_corners: bool = True,
 ) -> Tensor:
-    """The values of ``data`` at the places that ``grid`` names, from -1 to 1."""
+    """Return ``data`` interpolated at the coordinates ``grid``, in which the image extends from -1 to 1."""
     return operate(
         "image.grid_sample",
         lambda x, g: relay.image.grid_sample(x, g, method, layout, padding_mode, align_corners),

@@ -33,7 +33,7 @@ UNARY = {
     **{name: name for name in "abs acos acosh asin asinh atan atanh ceil cos cosh erf exp floor".split()},
     **{name: name for name in "isfinite isinf isnan log log2 round rsqrt sigmoid sign sin sinh".split()},
     **{name: name for name in "sqrt tan tanh trunc negative logical_not bitwise_not".split()},
-    **{f"fast_{name}": name for name in ("exp", "tanh", "erf")},  # TVM's are as exact as these
+    **{f"fast_{name}": name for name in ("exp", "tanh", "erf")},  # not less exact than TVM's
     "identity": "copy",
 }
 BINARY = {
@@ -45,12 +45,12 @@ BINARY = {
 
 
 def _floor_divide(a: Any, b: Any) -> e.Expr:
-    """The quotient rounded down, also of floats."""
+    """The quotient rounded down, for ints and floats."""
     return te.floor(te.div(a, b)) if _is_float(a, b) else te.floordiv(a, b)
 
 
 def _floor_mod(a: Any, b: Any) -> e.Expr:
-    """What the quotient rounded down leaves, also of floats."""
+    """The remainder of the quotient rounded down, for ints and floats."""
     return a - _floor_divide(a, b) * b if _is_float(a, b) else te.floormod(a, b)
 
 
@@ -111,14 +111,15 @@ def _binary(name: str) -> Callable[..., Any]:
 
 
 def _tagged_broadcast(made: t.Tensor) -> t.Tensor:
-    """``made`` of two tensors, which TVM tags as a broadcast though their shapes may be the same."""
+    """``made``, an operation of two tensors, with TVM's tag "broadcast" even if their shapes are equal."""
     op = made.op
     assert isinstance(op, t.ComputeOp)
     return replace(op, tag="broadcast").output(0) if op.tag == "elemwise" else made
 
 
 def _with_scalar(name: str, lhs: Any, rhs: Any) -> t.Tensor:
-    """One side is a scalar expression, or a number, which is an int32 or a float32: it is in the formula."""
+    """The operation ``name`` of a tensor and a scalar, which becomes part of the formula: an expression or a
+    number, which is an int32 or a float32."""
     tensor, scalar = (lhs, rhs) if isinstance(lhs, t.Tensor) else (rhs, lhs)
     e.scalar(f"topi.{name}: a tensor or a number", scalar)
     value = scalar if isinstance(scalar, e.Operators) else const(scalar)
@@ -163,7 +164,7 @@ functions |= {name: _index_of(name) for name in ("argmax", "argmin")}
 
 
 def _abs(x: t.Tensor) -> t.Tensor:
-    """The absolute value of each element."""
+    """Return the absolute value of each element."""
     if "float" not in getattr(x, "dtype", ""):
         return operate("abs", relay.abs, x)
     return te.compute(x.shape, lambda *i: e.Call("fabs", (x(*i),), x.dtype), name="T_abs", tag="elemwise")
@@ -174,17 +175,17 @@ functions["abs"] = _abs
 
 
 def log10(x: t.Tensor) -> t.Tensor:
-    """The logarithm of each element to the base 10."""
+    """Return the logarithm of each element to the base 10."""
     return te.compute(x.shape, lambda *i: te.log10(x(*i)), name="T_log10", tag="elemwise")
 
 
 def clip(x: t.Tensor, a_min: float, a_max: float) -> t.Tensor:
-    """Each element, but at least ``a_min`` and at most ``a_max``."""
+    """Return ``x`` with elements clipped to ``a_min`` to ``a_max``."""
     return operate("clip", lambda v: relay.clip(v, a_min, a_max), x)
 
 
 def ceil_log2(x: t.Tensor) -> t.Tensor:
-    """The logarithm of each element to the base 2, rounded up, in the dtype of ``x``, computed in float32."""
+    """Return the base-2 logarithm of each element, computed in float32, rounded up, in the dtype of ``x``."""
 
     def element(*i: Any) -> Any:
         return e.cast(x.dtype, te.ceil(te.log2(e.cast("float32", x(*i)))))
@@ -193,35 +194,35 @@ def ceil_log2(x: t.Tensor) -> t.Tensor:
 
 
 def cast(x: Any, dtype: str, span: Any = None) -> Any:
-    """``x`` converted to ``dtype``: a tensor, or a scalar expression."""
+    """Return ``x``, a tensor or a scalar expression, converted to ``dtype``."""
     if not isinstance(x, t.Tensor):
         return e.cast(dtype, e.convert(x))
     return operate("cast", lambda v: relay.cast(v, dtype), x)
 
 
 def reinterpret(x: t.Tensor, dtype: str) -> t.Tensor:
-    """The bits of ``x`` read as ``dtype``."""
+    """Return the bits of ``x`` reinterpreted as ``dtype``."""
     return operate("reinterpret", lambda v: relay.reinterpret(v, dtype), x)
 
 
 def full(shape: Any, dtype: str, fill_value: Any) -> t.Tensor:
-    """A tensor of ``shape`` whose elements are all ``fill_value``."""
+    """Return a tensor of ``shape`` whose elements are all ``fill_value``."""
     return te.compute(shape, lambda *_: e.cast(dtype, e.convert(fill_value)), name="T_full", tag="elemwise")
 
 
 def full_like(x: t.Tensor, fill_value: Any) -> t.Tensor:
-    """A tensor of ``x``'s shape and dtype whose elements are all ``fill_value``."""
+    """Return a tensor of the shape and dtype of ``x`` whose elements are all ``fill_value``."""
     return full(x.shape, x.dtype, fill_value)
 
 
 def elemwise_sum(xs: Any) -> t.Tensor:
-    """The sum of tensors of one shape; of one of them a copy."""
+    """Return the sum of the tensors ``xs``, which have the same shape; a copy if there is only one."""
     first, *others = xs
     return reduce(functions["add"], others, first) if others else functions["identity"](first)
 
 
 def broadcast_to(data: t.Tensor, shape: Any) -> t.Tensor:
-    """``data`` repeated to ``shape``."""
+    """Return ``data`` broadcast to ``shape``."""
     return operate("broadcast_to", lambda v: relay.broadcast_to(v, tuple(shape)), data)
 
 

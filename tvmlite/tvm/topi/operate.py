@@ -1,4 +1,4 @@
-"""One compute for one operator: TOPI's functions are our relay operators', of tensors instead of a graph."""
+"""Makes the computes of TOPI's functions from those of the Relay operators."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from tvmlite.te.tensor import tensor as t
 from tvmlite.tvm.te.tag import TagScope
 
 _sizes: WeakKeyDictionary[e.Var, e.SizeVar] = WeakKeyDictionary()
-"""For a variable that is an extent, the dimension that types of relay know it by."""
+"""Maps a variable that is an extent to the dimension that stands for it in Relay types."""
 
 
 def operate(name: str, make: Callable[..., Any], *tensors: Any) -> Any:
-    """The tensor, or the list of several, that the relay expression ``make(*vars)`` computes of ``tensors``.
-    Numpy arrays become constants. An error of relay's names the operator."""
+    """The tensor, or list of tensors, that the Relay expression ``make(*vars)`` computes from ``tensors``.
+    Numpy arrays become constants. ``name`` is used in the error for an operand that is not a tensor."""
     params: dict[Any, t.Tensor] = {}
     args: list[Any] = []
     dims: dict[Any, e.Expr] = {}
@@ -38,7 +38,7 @@ def operate(name: str, make: Callable[..., Any], *tensors: Any) -> Any:
         arguments.instance(f"topi.{name}", one, t.Tensor, "a tensor")
         shape = tuple(_dimension(n, dims) for n in one.shape)
         var = relay.var(one.name, shape=shape, dtype=one.dtype)
-        # Types of relay are made of the extents of tensors, too.
+        # Relay types are also made from the extents of tensors.
         typed = te.placeholder(shape, one.dtype, one.name) if dims else one
         params[var], inputs[typed] = typed, one
         args.append(var)
@@ -54,7 +54,7 @@ def operate(name: str, make: Callable[..., Any], *tensors: Any) -> Any:
 
 
 def _dimension(extent: Any, dims: dict[Any, e.Expr]) -> Any:
-    """``extent`` as types of relay have it: a number or a dimension, one for all that is equal."""
+    """``extent`` for use in a Relay type: a number or a dimension. Equal extents get the same dimension."""
     if not isinstance(extent, e.Expr):
         return int(extent)
     if isinstance(extent, e.SizeVar):
@@ -72,7 +72,7 @@ def _dimension(extent: Any, dims: dict[Any, e.Expr]) -> Any:
 def _with_own_extents(
     made: Sequence[t.Tensor], inputs: Mapping[t.Tensor, t.Tensor], dims: Mapping[Any, e.Expr]
 ) -> tuple[t.Tensor, ...]:
-    """``made`` of the values of ``inputs`` in place of its keys, with their extents."""
+    """``made`` with the keys of ``inputs`` replaced by the values, and dimensions by the original extents."""
     known = dict(inputs)
     values: dict[Any, Any] = {size: e.cast(size.dtype, own) for size, own in dims.items()}
 
@@ -85,7 +85,7 @@ def _with_own_extents(
         return computed(op) if isinstance(op, t.ComputeOp) else written(op)
 
     def written(op: Any) -> t.Operation:
-        """A loop nest, of buffers with other extents."""
+        """A loop nest with the original extents in its buffers."""
         buffers: dict[loop.Buffer, loop.Buffer] = {}
 
         def buffer(one: loop.Buffer) -> loop.Buffer:
@@ -128,7 +128,7 @@ def _with_own_extents(
 
 
 def _own(extents: Any, dims: Mapping[Any, e.Expr]) -> Any:
-    """``extents`` of dimensions in the dtype that the extents of tensors have."""
+    """``extents``, with dimensions replaced by the original extents and in their dtype."""
     dtype = next(iter(dims.values())).dtype
 
     def rule(node: Any) -> Any:

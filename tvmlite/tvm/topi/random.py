@@ -1,5 +1,5 @@
-"""``tvm.topi.random``: random numbers of a generator, a key of ten uint64 words, which each function returns
-first, moved on."""
+"""``tvm.topi.random``: random numbers. The state of a generator is a key of ten uint64 words; each function
+returns the advanced generator first."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def _sized(shape: Any) -> tuple[int, ...]:
 
 
 def threefry_generate(gen: Tensor, out_shape: Any) -> list[Tensor]:
-    """The next generator, and random uint64 words, of which there are always four for a count."""
+    """Return the next generator, and random uint64 words, which are generated in groups of four."""
     make, shape = builders.builder("random.threefry_generate"), _sized(out_shape)
     count = math.prod(shape)
 
@@ -31,28 +31,29 @@ def threefry_generate(gen: Tensor, out_shape: Any) -> list[Tensor]:
 
 
 def threefry_split(gen: Tensor) -> list[Tensor]:
-    """Two generators of different numbers."""
+    """Return two independent generators derived from ``gen``."""
     return operate("random.threefry_split", builders.builder("random.threefry_split"), gen)
 
 
 def threefry_test_wrapping(target: Any, device: Any) -> bool:
-    """True: sums of unsigned integers wrap."""
+    """Return True: sums of unsigned ints wrap around on every target."""
     return True
 
 
 def uniform(gen: Tensor, low: Tensor, high: Tensor, out_shape: Any, out_dtype: str) -> list[Tensor]:
-    """The next generator, and numbers from ``low`` to below ``high``, all equally likely."""
+    """Return the next generator, and uniformly distributed numbers from ``low`` to below ``high``."""
     return _distribution("random.uniform", out_shape, out_dtype, gen, low, high)
 
 
 def normal(gen: Tensor, mean: Tensor, scale: Tensor, out_shape: Any, out_dtype: str) -> list[Tensor]:
-    """The next generator, and numbers of the normal distribution of ``mean`` and standard deviation
+    """Return the next generator, and normally distributed numbers with ``mean`` and standard deviation
     ``scale``."""
     return _distribution("random.normal", out_shape, out_dtype, gen, mean, scale)
 
 
 def multinomial(gen: Tensor, probs: Tensor, num_samples: int) -> list[Tensor]:
-    """The next generator, and ``num_samples`` places along the last axis of ``probs``, drawn by it."""
+    """Return the next generator, and ``num_samples`` indices along the last axis of ``probs``, drawn with
+    these probabilities."""
     draw = builders.builder("random.multinomial")
     return operate("random.multinomial", lambda *x: draw(*x, num_samples=num_samples), gen, probs)
 

@@ -1,4 +1,4 @@
-"""``tvm.topi.sparse``: products with matrices in compressed rows (``tvm.contrib.sparse``)."""
+"""``tvm.topi.sparse``: products with CSR matrices (``tvm.contrib.sparse``)."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from tvmlite.tvm.topi.transform import transpose
 
 
 def csrmm(a: CSRPlaceholderOp, b: Tensor, c: Tensor | None = None) -> Tensor:
-    """The product of ``a`` (m, k), in compressed rows, and ``b`` (k, n), plus ``c``, a number for each
-    row."""
+    """Return the product of the CSR matrix ``a`` (m, k) and ``b`` (k, n), plus ``c``, which has one element
+    per row."""
     made = sparse_dense(transpose(b), *_parts("topi.sparse.csrmm: a", a), sparse_lhs=True)
     return made if c is None else te.compute(made.shape, lambda i, j: made[i, j] + c[i], name="biased")
 
@@ -24,7 +24,7 @@ csrmv = csrmm
 
 
 def dense(data: Any, weight: Any, bias: Tensor | None = None) -> Tensor:
-    """Rows of ``data`` times rows of ``weight``, one of which is in compressed rows, plus ``bias``."""
+    """Return ``data`` times the transpose of ``weight``, one of which is a CSR matrix, plus ``bias``."""
     if isinstance(data, CSRPlaceholderOp):
         made = sparse_dense(weight, *_parts("topi.sparse.dense: data", data), sparse_lhs=True)
     else:

@@ -1,4 +1,4 @@
-"""``tvm.topi.utils``: shapes as Python numbers, and small helpers of schedules."""
+"""``tvm.topi.utils``: constants as Python numbers, and helpers for shapes, layouts and schedules."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tvmlite.tvm.absent import refusing
 
 
 def get_const_int(expr: Any) -> int:
-    """``expr`` as an int; an error if it is not known."""
+    """Return ``expr`` as an int; raises a TensorExpressionError if it is not a constant."""
     value = simplified(expr) if isinstance(expr, e.Expr) else expr
     value = value.value if isinstance(value, e.Const) else value
     if isinstance(value, bool) or not isinstance(value, int):
@@ -25,7 +25,7 @@ def get_const_int(expr: Any) -> int:
 
 
 def get_const_float(expr: Any) -> float:
-    """``expr`` as a float; an error if it is not known."""
+    """Return ``expr`` as a float; raises a TensorExpressionError if it is not a constant."""
     value = expr.value if isinstance(expr, e.Const) else expr
     if not isinstance(value, (int, float)):
         raise TensorExpressionError(f"get_const_float: {expr} is no known number", Span.of_caller())
@@ -33,7 +33,7 @@ def get_const_float(expr: Any) -> float:
 
 
 def get_const_tuple(in_tuple: Sequence[Any]) -> tuple[Any, ...]:
-    """The extents as ints where they are known; others as they are."""
+    """Return the extents with constants as ints and others simplified."""
     return tuple(_plain(one) for one in in_tuple)
 
 
@@ -43,12 +43,12 @@ def _plain(value: Any) -> Any:
 
 
 def get_float_tuple(in_tuple: Sequence[Any]) -> tuple[float, ...]:
-    """The numbers as floats; an error if one is not known."""
+    """Return the numbers as floats; raises a TensorExpressionError if one is not a constant."""
     return tuple(get_const_float(one) for one in in_tuple)
 
 
 def get_shape(src_shape: Sequence[Any], src_layout: str, dst_layout: str) -> tuple[Any, ...]:
-    """The extents of an array of ``src_layout`` in ``dst_layout``, the same axes in another order."""
+    """Return ``src_shape`` with its axes in the order of ``dst_layout`` instead of ``src_layout``."""
     places = [[name for name in one if name.isalpha()] for one in (src_layout, dst_layout)]
     if sorted(places[0]) != sorted(places[1]):
         raise arguments.refused("get_shape: dst_layout", dst_layout, f"the axes of {src_layout}")
@@ -61,12 +61,12 @@ def is_empty_shape(shape: Sequence[Any]) -> bool:
 
 
 def ceil_div(a: Any, b: Any) -> Any:
-    """``a / b`` rounded up."""
+    """Return ``a / b`` rounded up."""
     return -(-a // b) if isinstance(a, int) and isinstance(b, int) else te.indexdiv(a + (b - 1), b)
 
 
 def get_max_power2_factor(n: int, max_value: int | None = None) -> int:
-    """The largest power of two that divides ``n`` and is not above ``max_value``."""
+    """Return the largest power of two that divides ``n`` and is at most ``max_value``."""
     if n < 1:
         raise arguments.refused("get_max_power2_factor: n", n, "at least 1")
     factor = 1
@@ -76,12 +76,12 @@ def get_max_power2_factor(n: int, max_value: int | None = None) -> int:
 
 
 def equal_const_int(expr: Any, value: int) -> bool:
-    """Whether ``expr`` is known to be ``value``."""
+    """Whether ``expr`` is a constant equal to ``value``."""
     return _plain(expr) == value if isinstance(_plain(expr), int) else False
 
 
 def prod(x: Sequence[Any]) -> Any:
-    """The product of all; of none 1."""
+    """Return the product of ``x``; 1 if it is empty."""
     made: Any = 1
     for one in x:
         made = made * one
@@ -89,12 +89,12 @@ def prod(x: Sequence[Any]) -> Any:
 
 
 def simplify(expr: Any) -> Any:
-    """``expr`` simplified; a Python number as it is."""
+    """Return ``expr`` simplified; a Python number is returned unchanged."""
     return simplified(expr) if isinstance(expr, e.Expr) else expr
 
 
 def ravel_index(indices: Sequence[Any], shape: Sequence[Any]) -> Any:
-    """The flat index of ``indices`` in an array of ``shape``."""
+    """Return the flat index of ``indices`` in an array of ``shape``."""
     made: Any = 0
     for index, extent in zip(indices, shape, strict=True):
         made = made * extent + index
@@ -102,7 +102,7 @@ def ravel_index(indices: Sequence[Any], shape: Sequence[Any]) -> Any:
 
 
 def unravel_index(idx: Any, shape: Sequence[Any]) -> list[Any]:
-    """The indices of the flat ``idx`` in an array of ``shape``."""
+    """Return the indices of the flat index ``idx`` in an array of ``shape``."""
     made = []
     for extent in reversed(shape):
         made.append(idx % extent)
@@ -111,17 +111,18 @@ def unravel_index(idx: Any, shape: Sequence[Any]) -> list[Any]:
 
 
 def nchw_pack_layout(layout_info: str) -> bool:
-    """Whether a layout is NCHW in blocks of images and channels, as ``"NCHW1n16c"`` is."""
+    """Whether a layout is NCHW with blocks of images and channels, such as ``"NCHW1n16c"``."""
     return layout_info[:4] == "NCHW" and "c" in layout_info and "n" in layout_info
 
 
 def nchw_xc_layout(layout_info: str) -> bool:
-    """Whether a layout is NCHW in blocks of channels, as ``"NCHW16c"`` is."""
+    """Whether a layout is NCHW with blocks of channels, such as ``"NCHW16c"``."""
     return layout_info[:4] == "NCHW" and "c" in layout_info and layout_info[4:-1].isnumeric()
 
 
 def traverse_inline(s: Any, final_op: Any, callback: Any) -> None:
-    """Inline the element-wise stages that ``final_op`` needs, and call ``callback`` with each operation."""
+    """Inline the element-wise, broadcast and injective stages that ``final_op`` reads, and call ``callback``
+    with each operation visited, producers first. Operations behind other kinds of stages are not visited."""
     seen: set[Any] = set()
 
     def visit(op: Any) -> None:

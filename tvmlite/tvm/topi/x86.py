@@ -1,4 +1,4 @@
-"""``tvm.topi.x86``: default schedules, and the operators of ``topi.nn`` by the names they have for x86."""
+"""``tvm.topi.x86``: default schedules, and the operators of ``topi.nn`` under the names they have for x86."""
 
 from tvmlite.tvm import lazy
 from tvmlite.tvm.topi.schedules import scheduling

@@ -259,12 +259,10 @@ def test_an_output_of_two_ranks_is_of_the_one_that_most_sizes_have_and_else_stop
 
     np.testing.assert_array_equal(lib(x), x)
     np.testing.assert_array_equal(lib(x[:2]), x[:2])
-    message = (
-        r"""node "choose" \(If\).*the sizes choose its then_branch, as n == 1, with which 'y' would be """
-    )
-    message += r"""Tensor\[\(n,\), float32\], compiled is Tensor\[\(n, 4\), float32\]"""
+    message = r"""node "choose" \(If\).*the sizes choose its then_branch, as n == 1, where 'y' is """
+    message += r"""Tensor\[\(n,\), float32\], the compiled branch has Tensor\[\(n, 4\), float32\]"""
     for run in (lib, lambda given: interpret(module, [given])):
-        with pytest.raises(ExecutionError, match="its then_branch, as n == 1, with which 'y' would be"):
+        with pytest.raises(ExecutionError, match="its then_branch, as n == 1, where 'y' is"):
             run(x[:1])
     with pytest.raises(ExecutionError, match=rf"{message} \(n is 1\)"):
         lib(x[:1])
@@ -274,7 +272,7 @@ def test_an_output_of_two_ranks_has_the_one_that_the_model_declares() -> None:
     lib, x = tvmlite.compile(from_onnx(unlike([("y", 1)]))), floats(3, 4)
 
     assert lib(x[:1]).shape == (1,)
-    with pytest.raises(ExecutionError, match=r"choose its else_branch, as n != 1, with which 'y' would be"):
+    with pytest.raises(ExecutionError, match=r"choose its else_branch, as n != 1, where 'y' is"):
         lib(x)
 
 

@@ -5,7 +5,7 @@ import pytest
 from control_flow_models import BOOL, FLOAT, INT64, check, floats, graph, model, node
 
 from tvmlite.core.node import reachable
-from tvmlite.relay.ir.nodes import NO_END, Loop
+from tvmlite.relay.ir.nodes import UNLIMITED_TRIP_COUNT, Loop
 from tvmlite.relay.onnx import from_onnx
 
 
@@ -104,4 +104,4 @@ def test_a_loop_that_counts_up_to_a_limit_that_it_carries_unchanged_ends() -> No
     )
 
     (loop,) = (one for one in reachable(from_onnx(proto).main.body) if isinstance(one, Loop))
-    assert loop.turns == NO_END - 1
+    assert loop.trip_count == UNLIMITED_TRIP_COUNT - 1

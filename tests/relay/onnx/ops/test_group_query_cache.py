@@ -199,13 +199,15 @@ def test_caches_of_other_kinds_are_refused() -> None:
                 one.CopyFrom(helper.make_attribute(one.name, attributes[one.name]))
         return proto
 
-    with pytest.raises(UnsupportedError, match="k_quant_type=PER_TENSOR of 4 bits: int8, PER_TENSOR or "):
+    with pytest.raises(
+        UnsupportedError, match="k_quant_type=PER_TENSOR of 4 bits: only int8 with PER_TENSOR or "
+    ):
         from_onnx(changed(kv_cache_bit_width=4))
     with pytest.raises(UnsupportedError, match="v_quant_type=PER_ROW of 8 bits"):
         from_onnx(changed(v_quant_type="PER_ROW"))
     floats = changed()
     floats.graph.input[3].type.tensor_type.elem_type = TensorProto.UINT8
-    with pytest.raises(UnsupportedError, match="a quantized cache of uint8: int8 is"):
+    with pytest.raises(UnsupportedError, match="a quantized cache of uint8: only int8 is supported"):
         from_onnx(floats)
     without = changed()
     without.graph.node[0].input[12] = ""

@@ -267,8 +267,8 @@ def test_of_two_classes_one_may_be_what_is_left(values: list[float], how: str, o
     [
         ({"nodes_truenodeids": [9, 3, 0, 0, 0]}, "a node leads to a node that is not there"),
         ({"nodes_modes": ["BRANCH_SO", *FIRST["nodes_modes"][1:]]}, "a node's mode is 'BRANCH_SO'"),
-        ({"nodes_featureids": [4, 3, 0, 0, 0]}, "a node asks for feature 4 of 4"),
-        ({"nodes_values": [0.5]}, "attributes are not one each of 5 nodes"),
+        ({"nodes_featureids": [4, 3, 0, 0, 0]}, "a node reads feature 4, rows have 4"),
+        ({"nodes_values": [0.5]}, "attributes of its 5 nodes must have as many values"),
         ({"target_nodeids": [2, 3, 9]}, "a weight is for node 9 of tree 0 and target 0"),
         ({"nodes_truenodeids": [1, 1, 0, 0, 0]}, "its nodes are in a cycle"),
         ({"post_transform": "PROBIT"}, "post_transform 'PROBIT'; supported are"),

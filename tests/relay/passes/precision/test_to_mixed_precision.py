@@ -15,7 +15,7 @@ from tvmlite.relay.ir.op import make
 from tvmlite.relay.ir.types import same_type
 from tvmlite.relay.ir.verify import verify
 from tvmlite.relay.passes import pipeline
-from tvmlite.relay.passes.precision.to_mixed_precision import multiplies_halves, to_mixed_precision
+from tvmlite.relay.passes.precision.to_mixed_precision import has_16_bit_products, to_mixed_precision
 from tvmlite.te.codegen import process
 from tvmlite.techniques.winograd import operator as winograd
 
@@ -188,7 +188,7 @@ def test_stored_as_float32_values_are_moved_about_so_and_are_the_same_values() -
 
 @pytest.mark.parametrize("target", ["c", *(f"llvm -mtriple=x86_64-linux-gnu -mcpu={cpu}" for cpu in WITH)])
 def test_with_such_arithmetic_and_in_c_halves_are_stored(target: str) -> None:
-    assert multiplies_halves(Target.parse(target))
+    assert has_16_bit_products(Target.parse(target))
     module = Module({"main": Function((x,), dense(make("nn.relu", dense(x))))})
 
     body = to_mixed_precision(target=Target.parse(target))(module).main.body

@@ -8,7 +8,7 @@ import numpy as np
 import onnx
 
 from tvmlite.relay.ir.infer import type_of
-from tvmlite.relay.ir.nodes import NO_END, Constant, Expr, Loop, Var
+from tvmlite.relay.ir.nodes import UNLIMITED_TRIP_COUNT, Constant, Expr, Loop, Var
 from tvmlite.relay.ir.types import Dim, TensorType, Type, dims_of
 from tvmlite.relay.onnx.control.loop_end import must_end
 from tvmlite.relay.onnx.control.loop_lists import with_lists
@@ -139,7 +139,7 @@ def _looped(
         ended = Loop(index, tuple(states), most, None, tuple(carried), made, node.span)
         return _results(node, ended, rows, first)
     if endless and must_end(index, states, made):
-        most = NO_END - 1
+        most = UNLIMITED_TRIP_COUNT - 1
     condition = node.const(True, "bool") if condition is None else condition
     if rows:
         index, states, made, _ = make_body(False)
@@ -209,7 +209,7 @@ _NO_ITERATIONS = "it makes no iteration, so the shape of an output that its body
 
 def is_without_end(iterations: object) -> bool:
     """Whether a trip count that is known at import is so large that it means no limit."""
-    return isinstance(iterations, (int, np.integer)) and int(iterations) >= NO_END
+    return isinstance(iterations, (int, np.integer)) and int(iterations) >= UNLIMITED_TRIP_COUNT
 
 
 def _kept_shape(node: OnnxNode, after: Expr, var: Var) -> Expr:

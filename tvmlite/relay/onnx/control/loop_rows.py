@@ -41,7 +41,7 @@ def with_extents_of_first_iteration(node: OnnxNode, made: Loop, first: Callable[
             node.unsupported("scan outputs whose shape changes from one iteration to the next")
         return [of_first[row][axis] for row, axis in open_ones]
 
-    found = _evaluated(node, made.turns, extents)
+    found = _evaluated(node, made.trip_count, extents)
     for (row, axis), extent in zip(open_ones, found, strict=True):
         shapes_of_rows[row][axis] = extent
     rows = [
@@ -49,7 +49,7 @@ def with_extents_of_first_iteration(node: OnnxNode, made: Loop, first: Callable[
         for row, shape in zip(results[begin:], shapes_of_rows, strict=True)
     ]
     body = with_lets(lets, Tuple((*results[:begin], *rows)))
-    return Loop(made.index, made.states, made.turns, made.condition, made.initial, body, made.span)
+    return Loop(made.index, made.states, made.trip_count, made.condition, made.initial, body, made.span)
 
 
 def _evaluated(node: OnnxNode, iterations: Dim, extents: Callable[[], list[Dim]]) -> list[Dim]:

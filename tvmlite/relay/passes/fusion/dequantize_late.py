@@ -9,7 +9,7 @@ from tvmlite.core.node import substitute
 from tvmlite.relay.ir.infer import type_of
 from tvmlite.relay.ir.nodes import Call, Constant, Expr, Function, Var
 from tvmlite.relay.passes.graph_pass import graph_pass, readers_of, rebuild
-from tvmlite.relay.passes.precision.narrow_links import reads_by_element
+from tvmlite.relay.passes.precision.narrow_links import reads_elementwise
 
 
 @graph_pass
@@ -21,17 +21,17 @@ def dequantize_late(body: Expr) -> Expr:
     late: dict[Expr, Call] = {}
     for node, found in readers.items():
         last = _dequantization(node)
-        if last is not None and all(reads_by_element(reader, node) for reader in found):
+        if last is not None and all(reads_elementwise(reader, node) for reader in found):
             late[node] = last
 
     def moved(node: Expr, made: Expr) -> Expr:
         if not (isinstance(node, Call) and isinstance(node.op, Function)):
             return made
         assert isinstance(made, Call)
-        own = {p: late[arg] for p, arg in zip(node.op.params, node.args, strict=True) if arg in late}
-        if not own and node not in late:
+        dequantized = {p: late[arg] for p, arg in zip(node.op.params, node.args, strict=True) if arg in late}
+        if not dequantized and node not in late:
             return made
-        return dataclasses.replace(made, op=_function(node.op, own, node in late))
+        return dataclasses.replace(made, op=_function(node.op, dequantized, node in late))
 
     return rebuild(body, moved) if late else body
 
@@ -47,14 +47,14 @@ def _dequantization(node: Expr) -> Call | None:
     return None
 
 
-def _function(group: Function, own: Mapping[Var, Call], is_late: bool) -> Function:
-    """``group`` with the parameters ``own`` as codes, and, if it ``is_late``, its result as well."""
-    params, real = {param: param for param in group.params}, {}
-    for param, last in own.items():
+def _function(group: Function, dequantized: Mapping[Var, Call], is_late: bool) -> Function:
+    """``group`` with the parameters ``dequantized`` as codes, and, if it ``is_late``, its result as well."""
+    params, dequantizations = {param: param for param in group.params}, {}
+    for param, last in dequantized.items():
         codes, *parameters = last.args
         params[param] = dataclasses.replace(param, type=type_of(codes))
-        real[param] = dataclasses.replace(last, args=(params[param], *parameters))
-    body = substitute(group.body, real) if real else group.body
+        dequantizations[param] = dataclasses.replace(last, args=(params[param], *parameters))
+    body = substitute(group.body, dequantizations) if dequantizations else group.body
     if is_late:
         assert isinstance(body, Call)
         body = body.args[0]

@@ -23,18 +23,18 @@ def hoist_views(body: Expr) -> Expr:
 def _hoist(node: Expr) -> Expr:
     if not (isinstance(node, Call) and isinstance(node.op, Function)):
         return node
-    behind: list[Call] = []
+    trailing_views: list[Call] = []
     body = node.op.body
     while is_view(body):
         assert isinstance(body, Call)
-        behind.append(body)
+        trailing_views.append(body)
         (body,) = body.args
     arguments: dict[Expr, Expr] = dict(zip(node.op.params, node.args, strict=True))
     result = _without_views_before(body, arguments)
     if result is node.op.body:
         return node
     value = arguments[result] if isinstance(result, Var) else _call(node, result, arguments)
-    for view in reversed(behind):
+    for view in reversed(trailing_views):
         value = dataclasses.replace(view, args=(value,))
     return value
 
@@ -42,7 +42,7 @@ def _hoist(node: Expr) -> Expr:
 def _without_views_before(body: Expr, arguments: dict[Expr, Expr]) -> Expr:
     """``body`` with new parameters in place of views of parameters, and their values in ``arguments``."""
 
-    def outside(node: Expr) -> Expr:
+    def hoisted(node: Expr) -> Expr:
         if not (is_view(node) and isinstance(node, Call) and node.args[0] in arguments):
             return node
         (inner,) = node.args
@@ -50,7 +50,7 @@ def _without_views_before(body: Expr, arguments: dict[Expr, Expr]) -> Expr:
         arguments[param] = dataclasses.replace(node, args=(arguments[inner],))
         return param
 
-    return rewrite(body, outside)
+    return rewrite(body, hoisted)
 
 
 def _call(node: Call, body: Expr, arguments: dict[Expr, Expr]) -> Call:

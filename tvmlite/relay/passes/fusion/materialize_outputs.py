@@ -54,10 +54,10 @@ def _materialized(value: Expr, seen: set[Source], span: Span | None) -> Expr:
         made = tuple(_materialized(part, seen, span) for part in parts)
         return value if all(a is b for a, b in zip(made, parts, strict=True)) else Tuple(made, span)
     key = _source(value)
-    fresh = isinstance(key[0], (Call, If, Loop, LetDims)) and key not in seen
+    is_new = isinstance(key[0], (Call, If, Loop, LetDims)) and key not in seen
     seen.add(key)
-    own = value.span if isinstance(value, (Call, Constant, TupleGetItem, Var)) else None
-    return value if fresh else op.make("copy", value, span=own or span)
+    own_span = value.span if isinstance(value, (Call, Constant, TupleGetItem, Var)) else None
+    return value if is_new else op.make("copy", value, span=own_span or span)
 
 
 def _source(value: Expr) -> Source:

@@ -21,46 +21,47 @@ from tvmlite.relay.passes.graph_pass import rebuild
 
 IN_PLACE_RULES: dict[str, Callable[[Function, int, Target], bool]] = {}
 """By technique: a test whether its kernel of a group, for a target, may store the result over a parameter
-that is not ``read_in_step``, because it reads all it needs of the parameter before it stores over it."""
+that is not ``is_read_elementwise``, because it reads all it needs of the parameter before it stores over
+it."""
 
 
 def reuse_operands(module: Module, target: Target | None = None) -> Module:
     """Mark groups with ``in_place=k`` whose result is to be stored in the memory of argument ``k``.
 
     The argument is an intermediate value that is read last by the call (``memory.last_uses``). The kernel
-    reads each element of it only to compute the result's element with the same index (``read_in_step``), or a
-    technique's kernel for ``target`` allows one array for both (``IN_PLACE_RULES``). ``lower_group`` and
-    ``memory.plan`` carry the mark out. Existing marks are removed. If the result is an output that is
-    declared to be in the memory of an input (``update_in_place``), ``k`` is the position of that input. For
-    standalone targets, where memory is small, last reads are those in the order of steps that needs the least
-    memory with this reuse (``step_order``).
+    reads each element of it only to compute the result's element with the same index
+    (``is_read_elementwise``), or a technique's kernel for ``target`` allows one array for both
+    (``IN_PLACE_RULES``). ``lower_group`` and ``memory.plan`` carry the mark out. Existing marks are removed.
+    If the result is an output that is declared to be in the memory of an input (``update_in_place``), ``k``
+    is the position of that input. For standalone targets, where memory is small, last reads are those in the
+    order of steps that needs the least memory with this reuse (``step_order``).
     """
     main = module.main
     updated = _updated_inputs(module)
     if target is not None:
         techniques.load()
 
-    def may_take(group: Function, position: int) -> bool:
+    def can_overwrite(group: Function, position: int) -> bool:
         by_technique = target is not None and any(
             rule(group, position, target) for rule in IN_PLACE_RULES.values()
         )
-        return by_technique or read_in_step(group, position)
+        return by_technique or is_read_elementwise(group, position)
 
-    def can_take(call: Call, position: int) -> bool:
-        return isinstance(call.op, Function) and may_take(call.op, position)
+    def call_can_overwrite(call: Call, position: int) -> bool:
+        return isinstance(call.op, Function) and can_overwrite(call.op, position)
 
     root = order(main)
     if target is not None and target.standalone:
-        root = reordered(root, {}, target.alignment, can_take)
+        root = reordered(root, {}, target.alignment, call_can_overwrite)
     last_uses = memory.last_uses(root)
 
     def marked(node: Expr, made: Expr) -> Expr:
         if not (isinstance(node, Call) and isinstance(node.op, Function)):
             return made
-        wanted = [k for k in last_uses.get(node, ()) if may_take(node.op, k)]
+        candidates = [k for k in last_uses.get(node, ()) if can_overwrite(node.op, k)]
         if node in updated:
-            wanted = [k for k, arg in enumerate(node.args) if arg is updated[node]]
-        group = _marked(node.op, wanted[0] if wanted else None)
+            candidates = [k for k, arg in enumerate(node.args) if arg is updated[node]]
+        group = _marked(node.op, candidates[0] if candidates else None)
         assert isinstance(made, Call)
         return made if group is node.op else dataclasses.replace(made, op=group)
 
@@ -77,7 +78,7 @@ def _updated_inputs(module: Module) -> dict[Expr, Expr]:
     return {slot[0]: params[declared[name]] for slot, name in names if name in declared}
 
 
-def read_in_step(group: Function, position: int) -> bool:
+def is_read_elementwise(group: Function, position: int) -> bool:
     """Whether element i of a parameter of ``group`` is read for element i of its one result only.
 
     The parameter and the result have the same type, and everything that depends on the parameter is
@@ -89,16 +90,16 @@ def read_in_step(group: Function, position: int) -> bool:
     assert isinstance(param.type, TensorType)
     if param.type.dtype != result.dtype:
         return False
-    depends: set[Expr] = {param}
+    dependent: set[Expr] = {param}
     for node in postorder(group.body):
-        if isinstance(node, Expr) and (node is param or not depends.isdisjoint(node.children())):
-            if not _in_shape(node, result):
+        if isinstance(node, Expr) and (node is param or not dependent.isdisjoint(node.children())):
+            if not _keeps_positions(node, result):
                 return False
-            depends.add(node)
-    return group.body in depends and group.body is not param
+            dependent.add(node)
+    return group.body in dependent and group.body is not param
 
 
-def _in_shape(node: Expr, result: TensorType) -> bool:
+def _keeps_positions(node: Expr, result: TensorType) -> bool:
     """Whether ``node`` has the shape of ``result`` and is a variable or an element-wise call."""
     if isinstance(node, Call):
         if not isinstance(node.op, str) or operators.get(node.op).fuse > Fuse.BROADCAST:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from tvmlite.core import dtype as dtypes
 from tvmlite.core.node import postorder, rewrite, substitute
-from tvmlite.relay.entry.canonical_dims import with_plain_extents
+from tvmlite.relay.entry.canonical_dims import with_canonical_extents
 from tvmlite.relay.ir.infer import type_of
 from tvmlite.relay.ir.nodes import Call, Constant, Expr, Function, Var
 from tvmlite.relay.passes.graph_pass import graph_pass
@@ -30,14 +30,16 @@ def share_kernels(body: Expr) -> Expr:
     So the layers of a quantized model, each with its own scales, are one kernel that is compiled and tuned
     once. A constant that is the same in all groups is left in them.
     """
-    kin: dict[str, dict[Function, list[Constant]]] = {}
+    by_text: dict[str, dict[Function, list[Constant]]] = {}
     for node in postorder(body):
         if isinstance(node, Call) and isinstance(node.op, Function):
-            numbers = list(_numbers(node.op))
+            numbers = list(_scalar_constants(node.op))
             if numbers:
-                text = printer.show(with_plain_extents(_with_parameters(node.op, numbers))[0])
-                kin.setdefault(text, {})[node.op] = numbers
-    varying = {group: found for groups in kin.values() for group, found in _varying(groups).items()}
+                text = printer.show(with_canonical_extents(_with_parameters(node.op, numbers))[0])
+                by_text.setdefault(text, {})[node.op] = numbers
+    varying = {
+        group: found for groups in by_text.values() for group, found in _differing_constants(groups).items()
+    }
     if not varying:
         return body
     shared = {group: _with_parameters(group, numbers) for group, numbers in varying.items()}
@@ -50,27 +52,27 @@ def share_kernels(body: Expr) -> Expr:
     return rewrite(body, sharing)
 
 
-def _numbers(group: Function) -> Iterator[Constant]:
+def _scalar_constants(group: Function) -> Iterator[Constant]:
     """The distinct scalar constants in ``group`` that nothing but these operators reads, in order of first
     use."""
     found: dict[Constant, None] = {}
     others: set[Expr] = set()
     for node in postorder(group.body):
         for child in node.children():
-            if isinstance(node, Call) and isinstance(child, Constant) and _is_number(child, node):
+            if isinstance(node, Call) and isinstance(child, Constant) and _can_be_parameter(child, node):
                 found[child] = None
             elif isinstance(child, Expr):
                 others.add(child)
     return (one for one in found if one not in others)
 
 
-def _is_number(constant: Constant, reader: Call) -> bool:
+def _can_be_parameter(constant: Constant, reader: Call) -> bool:
     """Whether ``constant`` is a scalar and an operand of ``reader`` that could be a parameter."""
     known = QUANTIZATION if not dtypes.is_float(constant.dtype.name) else ARITHMETIC + QUANTIZATION
     return constant.shape == () and reader.op in known
 
 
-def _varying(groups: dict[Function, list[Constant]]) -> dict[Function, list[Constant]]:
+def _differing_constants(groups: dict[Function, list[Constant]]) -> dict[Function, list[Constant]]:
     """For each of ``groups``, which are equal apart from their constants, the constants that differ."""
     columns: Sequence[tuple[Constant, ...]] = list(zip(*groups.values(), strict=True))
     places = [k for k, column in enumerate(columns) if len({one.data.tobytes() for one in column}) > 1]

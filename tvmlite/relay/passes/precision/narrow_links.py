@@ -22,7 +22,7 @@ def narrow_links(body: Expr, dtype: str = "bfloat16") -> Expr:
     links = {
         node
         for node, readers in readers_of(body).items()
-        if _has_narrow_product(node, dtype) and all(reads_by_element(reader, node) for reader in readers)
+        if _has_narrow_product(node, dtype) and all(reads_elementwise(reader, node) for reader in readers)
     }
 
     def narrowed(node: Expr, made: Expr) -> Expr:
@@ -48,7 +48,7 @@ def _has_narrow_product(node: Expr, dtype: str) -> bool:
     )
 
 
-def reads_by_element(reader: Expr | None, value: Expr) -> bool:
+def reads_elementwise(reader: Expr | None, value: Expr) -> bool:
     """Whether ``reader`` is a group in which only element-wise and injective operators read ``value``."""
     if not (isinstance(reader, Call) and isinstance(reader.op, Function)):
         return False

@@ -13,7 +13,7 @@ readers read the rounded value. So one tensor of half the size is stored between
 a product (a bias, an activation, a residual sum) reads the unrounded sums. ``narrow_links`` rounds other
 values that are stored between kernels.
 
-If the processor has no 16-bit float arithmetic (``multiplies_halves``), a product of 16-bit floats would
+If the processor has no 16-bit float arithmetic (``has_16_bit_products``), a product of 16-bit floats would
 widen both operands before each multiply-add. Then the same values are rounded, but stored as float32: a
 weight is rounded at compile time, a result in the kernel that computes it, and products are those of float32.
 """
@@ -48,7 +48,7 @@ ARITHMETIC = ("avx512bf16", "avx512fp16", "amx-bf16", "amx-fp16")
 """Instruction sets that multiply 16-bit floats."""
 
 
-def multiplies_halves(target: Target) -> bool:
+def has_16_bit_products(target: Target) -> bool:
     """Whether products on ``target`` read operands that are stored as 16-bit floats.
 
     In C source they do: it is for any machine, including small ones, on which 32-bit weights may not fit.
@@ -69,7 +69,7 @@ def to_mixed_precision(
     if dtype not in DTYPES:
         raise ConfigError(f"precision is {dtype!r}, expected {' or '.join(map(repr, DTYPES))}")
 
-    stored = dtype if target is None or multiplies_halves(target) else "float32"
+    stored = dtype if target is None or has_16_bit_products(target) else "float32"
 
     def to_mixed_precision(module: Module) -> Module:
         return map_functions(module, lambda body: _Mixed(body, dtype, stored, decisions).body())
@@ -107,15 +107,15 @@ class _Mixed:
         """Add the operands of ``node`` that must be rounded to ``rounded``; its readers have been visited."""
         if node in self.products:
             self.rounded.update(self._operands(node))
-        elif node in self.rounded and (isinstance(node, TupleGetItem) or _is_moved(node)):
-            self.rounded.update(_floats(node))
+        elif node in self.rounded and (isinstance(node, TupleGetItem) or _is_data_movement(node)):
+            self.rounded.update(_float_operands(node))
 
     def _is_product(self, node: Expr) -> bool:
         """Whether ``node`` takes its operands in 16 bits: it can, and the decision says so."""
         if not (isinstance(node, Call) and node.op in ALWAYS and _dtypes(node) == {"float32"}):
             return False
-        either = self.dtype, "float32"
-        return decide(self.decisions, "precision", lambda: [[node]], either, self.dtype) == self.dtype
+        alternatives = self.dtype, "float32"
+        return decide(self.decisions, "precision", lambda: [[node]], alternatives, self.dtype) == self.dtype
 
     def _operands(self, node: Expr) -> set[Expr]:
         """The operands that the ``ALWAYS`` operator ``node`` reads in 16 bits."""
@@ -124,8 +124,8 @@ class _Mixed:
 
     def _make(self, node: Expr) -> None:
         """Rebuild ``node`` on rewritten children, in the precision that it is computed in."""
-        if self._is_moved_narrow(node):
-            self.narrow[node] = self._read(node, _floats(node))
+        if self._is_narrow_data_movement(node):
+            self.narrow[node] = self._read(node, _float_operands(node))
             return
         made = self._read(node, self._operands(node) if node in self.products else set())
         if node in self.products:
@@ -136,13 +136,13 @@ class _Mixed:
         else:
             self.wide[node] = made
 
-    def _is_moved_narrow(self, node: Expr) -> bool:
+    def _is_narrow_data_movement(self, node: Expr) -> bool:
         """Whether ``node`` moves values that are 16-bit already, or is to be rounded to 16 bits."""
         if isinstance(node, TupleGetItem):
             return node.value in self.narrow
-        if not _is_moved(node):
+        if not _is_data_movement(node):
             return False
-        floats = _floats(node)
+        floats = _float_operands(node)
         return node in self.rounded or all(_is_computed(one) and one in self.narrow for one in floats)
 
     def _read(self, node: Expr, narrow: set[Expr]) -> Expr:
@@ -193,17 +193,17 @@ def rounded_operands(call: Call) -> set[Expr]:
     """The operands that a product in ``ALWAYS`` reads in 16 bits."""
     names = operators.get(str(call.op), call.span).argument_names
     wide = {arg for name, arg in zip(names, call.args, strict=False) if name in WIDE_OPERANDS}
-    return _floats(call) - wide
+    return _float_operands(call) - wide
 
 
-def _floats(node: Expr) -> set[Expr]:
+def _float_operands(node: Expr) -> set[Expr]:
     """The float32 operands of ``node``, including the fields of tuples."""
     children = [child for child in node.children() if isinstance(child, Expr)]
     fields = [one for child in children for one in (child.fields if isinstance(child, Tuple) else (child,))]
     return {one for one in fields if _dtypes(one) == {"float32"}}
 
 
-def _is_moved(node: Expr) -> bool:
+def _is_data_movement(node: Expr) -> bool:
     """Whether the floats of ``node`` are those of its only float argument, at other positions. Operators that
     replace some elements of a tensor (``tensor_scatter``) have two, and may be done in place."""
     if not (isinstance(node, Call) and isinstance(node.op, str)):

@@ -10,11 +10,11 @@ from tvmlite.relay.ir.nodes import Call, Expr
 from tvmlite.relay.ir.op import make
 from tvmlite.relay.ops.elementwise.activation import CUBE
 from tvmlite.relay.passes.graph_pass import graph_pass, rebuild
-from tvmlite.relay.passes.patterns import Number, Wildcard, close, first, is_float, op, scalar_of
+from tvmlite.relay.passes.patterns import Number, Wildcard, first, is_close, is_float, op, scalar_of
 from tvmlite.relay.passes.polynomials import polynomial, same_polynomial
-from tvmlite.relay.passes.quantized_chains import quantized_chains, settled
+from tvmlite.relay.passes.quantized_chains import exactly_determined, quantized_chains
 
-NEAR = 5
+MAX_DEPTH = 5
 """The maximum depth of operators between the root of an activation and its curve."""
 
 X = Wildcard("x")
@@ -26,9 +26,9 @@ POSITIVE = op("nn.relu", X) | op("maximum", X, 0.0)
 SOFTPLUS = op("log", 1.0 + op("exp", X)) | POSITIVE + op("log", 1.0 + op("exp", -op("abs", X)))
 
 CURVES = ("erf", "tanh", "sigmoid", "clip", "minimum", "maximum")
-LINE = {(1,): math.sqrt(0.5)}
-CUBIC = {(1,): math.sqrt(2 / math.pi), (3,): CUBE * math.sqrt(2 / math.pi)}
-HALVES = {(1, 0): 0.5, (1, 1): 0.5}
+ERF_ARGUMENT = {(1,): math.sqrt(0.5)}
+TANH_ARGUMENT = {(1,): math.sqrt(2 / math.pi), (3,): CUBE * math.sqrt(2 / math.pi)}
+GELU_TERMS = {(1, 0): 0.5, (1, 1): 0.5}
 
 
 @graph_pass
@@ -39,23 +39,23 @@ def recognize_activations(body: Expr) -> Expr:
     Formulas are compared as polynomials in ``x`` and its curve (``erf``, ``tanh``, ``sigmoid``, a clipped
     line), so neither the order of factors nor their distribution matters. ``1 / (1 + exp(-x))`` becomes
     ``sigmoid(x)``, ``min(max(x, a), b)`` becomes ``clip``. Hard swish, which needs no transcendental
-    function, is left as written, with the same bits, if its data is exact (``settled``) or the result is
-    rounded to steps afterwards (``quantized_chains``).
+    function, is left as written, with the same bits, if its data is exact (``exactly_determined``) or the
+    result is rounded to steps afterwards (``quantized_chains``).
     """
-    exact = quantized_chains(body) | settled(body)
+    exact = quantized_chains(body) | exactly_determined(body)
     return rebuild(body, lambda node, made: _recognize(made, node in exact))
 
 
-def _recognize(node: Expr, keeps_bits: bool) -> Expr:
+def _recognize(node: Expr, must_keep_bits: bool) -> Expr:
     if not isinstance(node, Call) or not isinstance(node.op, str) or not is_float(node):
         return node
     match node.op:
         case "divide":
-            return _sigmoid(node) or _silu_as_quotient(node) or _activation(node, keeps_bits)
+            return _sigmoid(node) or _silu_as_quotient(node) or _activation(node, must_keep_bits)
         case "minimum" | "maximum":
             return _clip(node) or node
         case "multiply" | "add":
-            return _activation(node, keeps_bits)
+            return _activation(node, must_keep_bits)
     return node
 
 
@@ -65,7 +65,7 @@ def _recognize(node: Expr, keeps_bits: bool) -> Expr:
 def _sigmoid(node: Call) -> Expr | None:
     """``1 / (1 + exp(-x))``."""
     found = first(SIGMOID, node)
-    return _like(node, make("sigmoid", found["x"], span=node.span)) if found else None
+    return _if_same_type(node, make("sigmoid", found["x"], span=node.span)) if found else None
 
 
 def _silu_as_quotient(node: Call) -> Expr | None:
@@ -79,23 +79,23 @@ def _clip(node: Call) -> Expr | None:
     for found in CLIPPED.matches(node, {}):
         if found["low"] <= found["high"]:
             limits = {"a_min": found["low"], "a_max": found["high"]}
-            return _like(node, make("clip", found["x"], span=node.span, **limits))
+            return _if_same_type(node, make("clip", found["x"], span=node.span, **limits))
     return None
 
 
-def _like(node: Call, made: Expr) -> Expr | None:
+def _if_same_type(node: Call, made: Expr) -> Expr | None:
     return made if same_type(type_of(made), type_of(node)) else None
 
 
 # --- activations --------------------------------------------------------------------------------------
 
 
-def _activation(node: Call, keeps_bits: bool) -> Expr:
+def _activation(node: Call, must_keep_bits: bool) -> Expr:
     """``node`` as an activation of a curve below it; ``node`` itself if it is not a known one."""
-    for curve in _curves(node, NEAR):
-        if keeps_bits and curve.op == "clip":
+    for curve in _curves(node, MAX_DEPTH):
+        if must_keep_bits and curve.op == "clip":
             continue
-        for name, data, attrs in _meanings(node, curve):
+        for name, data, attrs in _equivalent_activations(node, curve):
             made = make(name, data, span=node.span, **attrs)
             if same_type(type_of(made), type_of(node)):
                 return made
@@ -113,15 +113,15 @@ def _curves(expr: Expr, depth: int) -> Iterator[Call]:
             yield from _curves(arg, depth - 1)
 
 
-def _meanings(node: Call, curve: Call) -> Iterator[tuple[str, Expr, dict[str, str]]]:
+def _equivalent_activations(node: Call, curve: Call) -> Iterator[tuple[str, Expr, dict[str, str]]]:
     """The activations that ``node`` is equal to, each with its data and attributes."""
     match curve.op:
         case "erf" | "tanh":
-            bends = (("none", LINE),) if curve.op == "erf" else (("tanh", CUBIC),)
-            for kind, inner in bends:
-                for data in _leaves(curve.args[0], NEAR):
+            forms = (("none", ERF_ARGUMENT),) if curve.op == "erf" else (("tanh", TANH_ARGUMENT),)
+            for kind, inner in forms:
+                for data in _possible_variables(curve.args[0], MAX_DEPTH):
                     if same_polynomial(polynomial(curve.args[0], (data,)), inner):
-                        if same_polynomial(polynomial(node, (data, curve)), HALVES):
+                        if same_polynomial(polynomial(node, (data, curve)), GELU_TERMS):
                             yield "nn.gelu", data, {"approximate": kind}
             softplus = first(SOFTPLUS, curve.args[0]) if curve.op == "tanh" else None
             if softplus and _is_product(node, softplus["x"], curve):
@@ -130,16 +130,16 @@ def _meanings(node: Call, curve: Call) -> Iterator[tuple[str, Expr, dict[str, st
             if _is_product(node, curve.args[0], curve):
                 yield "nn.silu", curve.args[0], {}
         case "clip":
-            for data in _leaves(curve.args[0], NEAR):
+            for data in _possible_variables(curve.args[0], MAX_DEPTH):
                 if _is_hard_swish(node, curve, data):
                     yield "nn.hard_swish", data, {}
 
 
-def _leaves(expr: Expr, depth: int) -> Iterator[Expr]:
+def _possible_variables(expr: Expr, depth: int) -> Iterator[Expr]:
     """All expressions that ``expr`` may be a polynomial in, ``expr`` itself last."""
     if isinstance(expr, Call) and depth and expr.op in ("add", "multiply", "divide", "power", "subtract"):
         for arg in expr.args:
-            yield from _leaves(arg, depth - 1)
+            yield from _possible_variables(arg, depth - 1)
     if scalar_of(expr) is None:
         yield expr
 
@@ -156,5 +156,8 @@ def _is_hard_swish(node: Call, curve: Call, data: Expr) -> bool:
     limits = curve["a_min"] * factor, curve["a_max"] * factor
     product = same_polynomial(terms, {(1, 1): factor})
     return (
-        product and same_polynomial(line, {(1,): 1 / 6, (0,): 0.5}) and limits[0] == 0 and close(limits[1], 1)
+        product
+        and same_polynomial(line, {(1,): 1 / 6, (0,): 0.5})
+        and limits[0] == 0
+        and is_close(limits[1], 1)
     )

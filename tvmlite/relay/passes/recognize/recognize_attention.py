@@ -23,10 +23,10 @@ from tvmlite.relay.passes.patterns import (
 )
 from tvmlite.relay.passes.simplify.simplify_expr import simplified
 
-HIDDEN = -1e30
+MASKED_SCORE = -1e30
 """The largest value that is filled in for a hidden score: its weight vanishes next to other scores."""
 
-ONE_KERNEL, APART = "one kernel", "apart"
+ONE_KERNEL, SEPARATE = "one kernel", "apart"
 """The alternatives of the decision."""
 
 
@@ -43,17 +43,17 @@ def recognize_attention(body: Expr, decisions: Decisions | None = None) -> Expr:
     return rewrite_with_readers(body, lambda node, readers: _recognize(node, readers, decisions))
 
 
-def _decided(node: Call, made: Expr, decisions: Decisions | None) -> str:
+def _choose_kernel(node: Call, made: Expr, decisions: Decisions | None) -> str:
     """The decision whether ``node``, the product with the values, becomes ``made``, a view of attention."""
 
-    def place() -> list[list[Call]]:
+    def calls_in_parts() -> list[list[Call]]:
         inner = through_views(made)
         while isinstance(inner, Call) and inner.op == "where":
             inner = inner.args[2]
         assert isinstance(inner, Call)
         return [[inner, node]]
 
-    return decide(decisions, "attention", place, (ONE_KERNEL, APART), ONE_KERNEL)
+    return decide(decisions, "attention", calls_in_parts, (ONE_KERNEL, SEPARATE), ONE_KERNEL)
 
 
 def _recognize(node: Expr, readers: Readers, decisions: Decisions | None) -> Expr:
@@ -61,7 +61,7 @@ def _recognize(node: Expr, readers: Readers, decisions: Decisions | None) -> Exp
         return node
     if node.op == "nn.batch_matmul" and is_float(node) and not node["transpose_a"]:
         made = _attention(node, readers)
-        return made if made is not None and _decided(node, made, decisions) == ONE_KERNEL else node
+        return made if made is not None and _choose_kernel(node, made, decisions) == ONE_KERNEL else node
     if node.op == "transpose":
         return _with_layout(node, readers) or node
     inner = through_views(node)
@@ -76,7 +76,7 @@ class _Scores:
     scale: float = 1.0
     masks: list[Expr] = field(default_factory=list)
     zero_hidden: bool = False
-    emptied: Expr | None = None
+    zeroed_rows: Expr | None = None
     """The rows that are replaced by 0, as a condition whose last axis is 1."""
 
     def add(self, mask: Expr) -> None:
@@ -104,7 +104,7 @@ def _attention(node: Call, readers: Readers) -> Expr | None:
     query = _transposed(query) if product["transpose_a"] else query
     key = key if product["transpose_b"] else _transposed(key)
     value = _transposed(value) if node["transpose_b"] else value
-    return _assembled(node, (query, key, value), (batch, heads), found, len(shape) == 3)
+    return _build_attention(node, (query, key, value), (batch, heads), found, len(shape) == 3)
 
 
 def _softmax(expr: Expr, found: _Scores, readers: Readers) -> Call | None:
@@ -118,7 +118,7 @@ def _softmax(expr: Expr, found: _Scores, readers: Readers) -> Call | None:
         if guard and readers.get(softmax, 2) == 2:
             found.zero_hidden = True
         elif not guard and readers.get(softmax, 1) == 1 and (not shape or is_one(shape[-1])):
-            found.emptied = condition
+            found.zeroed_rows = condition
         else:
             return None
         expr = softmax
@@ -142,7 +142,7 @@ def _product(expr: Expr, found: _Scores, readers: Readers) -> Call | None:
         if isinstance(inner, Call) and inner.op == "nn.batch_matmul" and readers.get(inner, 1) == 1:
             rows = same_shape(tensor_type_of(inner).shape[-2:], shape[-2:])
             return inner if rows and _keeps_dtype(inner) else None
-        step = _step(expr, found, shape)
+        step = _without_last_operation(expr, found, shape)
         if step is None:
             return None
         expr = step
@@ -153,7 +153,7 @@ def _keeps_dtype(product: Call) -> bool:
     return tensor_type_of(product).dtype == tensor_type_of(product.args[0]).dtype
 
 
-def _step(expr: Expr, found: _Scores, shape: Shape) -> Expr | None:
+def _without_last_operation(expr: Expr, found: _Scores, shape: Shape) -> Expr | None:
     """``expr`` without the last scale or mask that was applied to it, which is added to ``found``."""
     if not isinstance(expr, Call):
         return None
@@ -168,21 +168,21 @@ def _step(expr: Expr, found: _Scores, shape: Shape) -> Expr | None:
         if number is not None and same_type(type_of(scores), type_of(expr)):
             found.scale *= number
             return scores
-    for scores, mask in sorted(commuted(expr, "add"), key=lambda pair: not _holds_product(pair[0])):
-        if same_type(type_of(scores), type_of(expr)) and _holds_product(scores):
+    for scores, mask in sorted(commuted(expr, "add"), key=lambda pair: not _contains_product(pair[0])):
+        if same_type(type_of(scores), type_of(expr)) and _contains_product(scores):
             found.add(mask)
             return scores
-    return _filled(expr, found) if expr.op == "where" else None
+    return _without_fill(expr, found) if expr.op == "where" else None
 
 
-def _filled(expr: Call, found: _Scores) -> Expr | None:
+def _without_fill(expr: Call, found: _Scores) -> Expr | None:
     """The scores in ``where(seen, scores, -inf)``, or the reverse; the fill becomes a mask that is added."""
     condition, first, second = expr.args
     dtype = tensor_type_of(expr).dtype
     zero, hidden = constant(0, dtype), constant(-math.inf, dtype)
     for scores, fill, choice in ((first, second, (zero, hidden)), (second, first, (hidden, zero))):
         number = scalar_of(fill)
-        if number is None or number * found.scale > HIDDEN or found.scale <= 0:
+        if number is None or number * found.scale > MASKED_SCORE or found.scale <= 0:
             continue
         if same_type(type_of(scores), type_of(expr)):
             kept = [constant(number, dtype) if one is hidden else one for one in choice]
@@ -191,7 +191,7 @@ def _filled(expr: Call, found: _Scores) -> Expr | None:
     return None
 
 
-def _holds_product(expr: Expr) -> bool:
+def _contains_product(expr: Expr) -> bool:
     """Whether ``expr`` contains scores: a product, under scales and masks."""
     for _ in range(8):
         expr = through_views(expr)
@@ -203,23 +203,25 @@ def _holds_product(expr: Expr) -> bool:
             expr = expr.args[2] if scalar_of(expr.args[1]) is not None else expr.args[1]
         elif expr.op in ("add", "multiply", "divide"):
             left, right = expr.args
-            expr = right if scalar_of(left) is not None or not _may_hold(left) else left
+            expr = right if scalar_of(left) is not None or not _may_contain_product(left) else left
         else:
             return False
     return False
 
 
-def _may_hold(expr: Expr) -> bool:
+def _may_contain_product(expr: Expr) -> bool:
     expr = through_views(expr)
     return isinstance(expr, Call) and expr.op in ("nn.batch_matmul", "add", "multiply", "divide", "where")
 
 
-def _assembled(
-    node: Call, parts: tuple[Expr, Expr, Expr], lead: tuple[Dim, Dim], found: _Scores, flat: bool
+def _build_attention(
+    node: Call, parts: tuple[Expr, Expr, Expr], batch_and_heads: tuple[Dim, Dim], found: _Scores, flat: bool
 ) -> Expr | None:
     """The attention operator, in the shape of ``node``; None if the parts do not fit together."""
     (query, first), (key, second) = _unscaled(parts[0]), _unscaled(parts[1])
-    split = [part for one in (query, key, parts[2]) if (part := _in_heads(one, lead)) is not None]
+    split = [
+        part for one in (query, key, parts[2]) if (part := _split_heads(one, batch_and_heads)) is not None
+    ]
     mask = _mask(found.masks, tensor_type_of(node).dtype, flat)
     if len(split) < 3 or mask is None:
         return None
@@ -229,8 +231,8 @@ def _assembled(
     scale = found.scale * first * second
     attrs = {"scale": scale, "zero_hidden": found.zero_hidden}
     made: Expr = make("nn.attention", query, key, value, mask, span=node.span, **attrs)
-    if found.emptied is not None:
-        rows = _with_heads(found.emptied) if flat else found.emptied
+    if found.zeroed_rows is not None:
+        rows = _with_heads(found.zeroed_rows) if flat else found.zeroed_rows
         made = make("where", rows, constant(0, tensor_type_of(made).dtype), made, span=node.span)
     return _reshaped(made, tensor_type_of(node).shape)
 
@@ -264,15 +266,15 @@ def _unscaled(expr: Expr) -> tuple[Expr, float]:
     return expr, 1.0
 
 
-def _in_heads(expr: Expr, lead: tuple[Dim, Dim]) -> Expr | None:
+def _split_heads(expr: Expr, batch_and_heads: tuple[Dim, Dim]) -> Expr | None:
     """``(b * h, n, d)`` as ``(b, h, n, d)``; None if the first extent is not ``b * h``."""
     shape = tensor_type_of(expr).shape
-    whole = lead[0] * lead[1]
+    whole = batch_and_heads[0] * batch_and_heads[1]
     if not same_dim(shape[0], whole):
         return None
-    wanted = (*lead, *shape[1:])
+    wanted = (*batch_and_heads, *shape[1:])
     if isinstance(expr, Call) and expr.op == "transpose":
-        inner = _in_heads(expr.args[0], lead)
+        inner = _split_heads(expr.args[0], batch_and_heads)
         if inner is not None and tuple(expr["axes"] or ()) == (0, 2, 1):
             return _transposed(inner)
     return _reshaped(expr, wanted)
@@ -282,18 +284,20 @@ def _unrepeated(expr: Expr) -> Expr:
     """The ``(b, g, n, d)`` whose heads, each repeated in a run, are ``expr``; else ``expr`` itself."""
     if not (isinstance(expr, Call) and is_view(expr)):
         return expr
-    wide = expr.args[0]
-    if not (isinstance(wide, Call) and wide.op == "broadcast_to"):
+    repeated = expr.args[0]
+    if not (isinstance(repeated, Call) and repeated.op == "broadcast_to"):
         return expr
-    shape, own = tensor_type_of(expr).shape, tensor_type_of(wide).shape
-    given = tensor_type_of(wide.args[0]).shape
-    if len(own) != 5 or len(given) != 5 or not is_one(given[2]):
+    shape, broadcast = tensor_type_of(expr).shape, tensor_type_of(repeated).shape
+    given = tensor_type_of(repeated.args[0]).shape
+    if len(broadcast) != 5 or len(given) != 5 or not is_one(given[2]):
         return expr
     wanted = (given[0], given[1], *given[3:])
-    runs = same_shape(own, (*given[:2], own[2], *given[3:])) and same_dim(own[1] * own[2], shape[1])
-    if not runs or not same_shape((shape[0], *shape[2:]), (own[0], *own[3:])):
+    is_repetition = same_shape(broadcast, (*given[:2], broadcast[2], *given[3:])) and same_dim(
+        broadcast[1] * broadcast[2], shape[1]
+    )
+    if not is_repetition or not same_shape((shape[0], *shape[2:]), (broadcast[0], *broadcast[3:])):
         return expr
-    return _reshaped(wide.args[0], wanted)
+    return _reshaped(repeated.args[0], wanted)
 
 
 def _mask(masks: list[Expr], dtype: str, flat: bool) -> Expr | None:
@@ -345,6 +349,6 @@ def _where_in_layout(node: Call, where: Call, readers: Readers) -> Expr | None:
         return None
     shape = tensor_type_of(rows).shape
     missing: Shape = (1,) * (4 - len(shape))
-    whole = _reshaped(rows, missing + shape)
-    turned = simplified(make("transpose", whole, axes=node["axes"], span=node.span))
-    return make("where", turned, zero, value, span=node.span)
+    full_rank = _reshaped(rows, missing + shape)
+    transposed = simplified(make("transpose", full_rank, axes=node["axes"], span=node.span))
+    return make("where", transposed, zero, value, span=node.span)

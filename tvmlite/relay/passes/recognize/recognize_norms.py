@@ -13,7 +13,7 @@ from tvmlite.relay.ir.op import make
 from tvmlite.relay.ir.types import same_dim
 from tvmlite.relay.passes.graph_pass import graph_pass
 from tvmlite.relay.passes.patterns import (
-    CLOSE,
+    CONSTANT_TOLERANCE,
     Number,
     Readers,
     Reduction,
@@ -32,7 +32,7 @@ NORMS = ("nn.layer_norm", "nn.rms_norm")
 
 VALUE, DATA = Wildcard("value"), Wildcard("data")
 VARIANCE = Reduction("mean", VALUE * VALUE | VALUE**2.0) + Number(name="epsilon")
-ROOT = op("sqrt", VARIANCE) | VARIANCE ** Number(0.5, tolerance=CLOSE)
+ROOT = op("sqrt", VARIANCE) | VARIANCE ** Number(0.5, tolerance=CONSTANT_TOLERANCE)
 NORMALIZED = VALUE / ROOT | VALUE * (op("rsqrt", VARIANCE) | 1.0 / ROOT | VARIANCE**-0.5)
 CENTRED = DATA - Reduction("mean", DATA)
 
@@ -78,8 +78,8 @@ def _with_gamma(node: Call, readers: Readers) -> Expr | None:
         if _is_plain(norm, 1) and readers.get(norm, 1) == 1:
             vector = _vector(norm, factor, node)
             if vector is not None:
-                data, _, *rest = norm.args  # type: ignore[union-attr]
-                return dataclasses.replace(norm, args=(data, vector, *rest), span=node.span)  # type: ignore[type-var]
+                data, _, *beta = norm.args  # type: ignore[union-attr]
+                return dataclasses.replace(norm, args=(data, vector, *beta), span=node.span)  # type: ignore[type-var]
     return None
 
 
@@ -104,18 +104,18 @@ def _vector(norm: Expr, given: Expr, result: Call) -> Expr | None:
     """``given`` as a vector along the axis of ``norm``; None if it is not one, or changes the type."""
     if not isinstance(norm, Call) or not same_type(type_of(norm), type_of(result)):
         return None
-    type_, own = tensor_type_of(norm), tensor_type_of(given)
+    type_, given_type = tensor_type_of(norm), tensor_type_of(given)
     axis = norm["axis"] % type_.ndim
     extent = type_.shape[axis]
-    if own.ndim > type_.ndim or not is_vector_along(own.shape, type_.ndim, axis):
+    if given_type.ndim > type_.ndim or not is_vector_along(given_type.shape, type_.ndim, axis):
         return None
     source = through_views(given)
     if isinstance(source, Constant) and source.data.size == 1:
         return Constant(np.full(extent, source.data.reshape(()), source.data.dtype), given.span)  # type: ignore[arg-type]
-    position = axis - (type_.ndim - own.ndim)
-    if position < 0 or not same_dim(own.shape[position], extent):
+    position = axis - (type_.ndim - given_type.ndim)
+    if position < 0 or not same_dim(given_type.shape[position], extent):
         return None
-    if own.ndim == 1:
+    if given_type.ndim == 1:
         return given
     if isinstance(given, Constant):
         return Constant(given.data.reshape(-1), given.span)

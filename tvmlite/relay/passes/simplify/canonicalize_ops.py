@@ -20,7 +20,7 @@ def _canonical(node: Expr) -> Expr:
         return node
     data, bias = node.args
     rank = tensor_type_of(data).ndim
-    behind = rank - node["axis"] % rank - 1
-    if behind:
-        bias = make("expand_dims", bias, axis=1, num_newaxis=behind, span=node.span)
+    trailing_axes = rank - node["axis"] % rank - 1
+    if trailing_axes:
+        bias = make("expand_dims", bias, axis=1, num_newaxis=trailing_axes, span=node.span)
     return make("add", data, bias, span=node.span)

@@ -12,7 +12,7 @@ from tvmlite.relay.ir.infer import tensor_type_of
 from tvmlite.relay.ir.nodes import Call, Constant, Expr
 from tvmlite.relay.passes.graph_pass import graph_pass, rebuild
 
-LEAST_SHARE = 0.5
+MIN_COVERAGE = 0.5
 """The least share of the array's rows that must be in slices: otherwise too many results would be unused."""
 
 
@@ -40,8 +40,8 @@ def combine_dense_of_slices(body: Expr) -> Expr:
             piece, axis, count = found
             layer = _Layer(piece.args[0], node.args[1], node.attrs, axis)
             layers[node], rows[layer][piece] = layer, count
-    paying = {layer for layer, pieces in rows.items() if _is_profitable(layer, pieces)}
-    return _combined(body, {node: layer for node, layer in layers.items() if layer in paying})
+    profitable = {layer for layer, pieces in rows.items() if _is_profitable(layer, pieces)}
+    return _combined(body, {node: layer for node, layer in layers.items() if layer in profitable})
 
 
 def _combined(body: Expr, layers: Mapping[Expr, _Layer]) -> Expr:
@@ -78,4 +78,4 @@ def _slice(value: Expr) -> tuple[Call, int, int] | None:
 def _is_profitable(layer: _Layer, pieces: dict[Call, int]) -> bool:
     """Whether there are several ``pieces`` and they cover most of their array."""
     extent = tensor_type_of(layer.data).shape[layer.axis]
-    return len(pieces) > 1 and isinstance(extent, int) and sum(pieces.values()) >= LEAST_SHARE * extent
+    return len(pieces) > 1 and isinstance(extent, int) and sum(pieces.values()) >= MIN_COVERAGE * extent

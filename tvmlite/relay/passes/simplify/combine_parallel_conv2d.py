@@ -11,7 +11,7 @@ from tvmlite.relay.ir.nodes import Call, Constant, Expr, canonical
 from tvmlite.relay.passes.graph_pass import graph_pass
 from tvmlite.relay.passes.simplify.parallel_branches import combine_parallel
 
-LEAST = 2
+MIN_BRANCHES = 2
 
 
 @graph_pass
@@ -21,7 +21,7 @@ def combine_parallel_conv2d(body: Expr) -> Expr:
     The weights must be constants of one kernel size, without groups, in the default layouts, and every reader
     must be able to fuse its slice into its own kernel.
     """
-    return combine_parallel(body, _key, _combined, 1, LEAST)
+    return combine_parallel(body, _key, _combined, 1, MIN_BRANCHES)
 
 
 def _key(call: Call) -> Hashable | None:

@@ -10,7 +10,7 @@ from tvmlite.relay.ir.op import make
 from tvmlite.relay.passes.graph_pass import graph_pass
 from tvmlite.relay.passes.simplify.parallel_branches import combine_parallel
 
-LEAST = 2
+MIN_BRANCHES = 2
 """The least number of layers to merge: the data is read once, and there is more work to divide."""
 
 
@@ -22,7 +22,7 @@ def combine_parallel_dense(body: Expr) -> Expr:
     products are not merged: the kernels that compute them round their results to bytes, whereas sums that are
     sliced would be stored in four times the memory.
     """
-    return combine_parallel(body, _key, _combined, -1, LEAST)
+    return combine_parallel(body, _key, _combined, -1, MIN_BRANCHES)
 
 
 def _key(call: Call) -> Hashable | None:

@@ -28,15 +28,15 @@ def eliminate_common_subexpr(body: Expr) -> Expr:
         if key is None:
             return new
         made = first.setdefault(key, [])
-        around = [one for block, one in made if _is_around(block, blocks[node])]
-        if not around:
+        reusable = [one for block, one in made if _encloses(block, blocks[node])]
+        if not reusable:
             made.append((blocks[node], new))
-        return around[0] if around else new
+        return reusable[0] if reusable else new
 
     return rebuild(body, unified)
 
 
-def _is_around(outer: Block, block: Block) -> bool:
+def _encloses(outer: Block, block: Block) -> bool:
     """Whether ``block`` is ``outer`` or inside it."""
     while block.depth > outer.depth:
         assert block.parent is not None

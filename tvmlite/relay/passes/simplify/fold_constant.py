@@ -17,8 +17,8 @@ from tvmlite.relay.ir.types import TensorType, TupleType, Type, is_symbolic
 from tvmlite.relay.passes.graph_pass import graph_pass
 
 LARGE_BYTES = 1 << 20
-GROWTH = 16
-"""A result larger than ``LARGE_BYTES`` and than ``GROWTH`` times its operands is computed at run time."""
+MAX_GROWTH = 16
+"""A result larger than ``LARGE_BYTES`` and than ``MAX_GROWTH`` times its operands is computed at run time."""
 
 WEIGHT_BYTES = 1 << 30
 """Weights are an exception, since kernels read them in their own layouts: they are folded up to this size."""
@@ -46,14 +46,14 @@ class _Folding:
             case Call(args=(data, *weights)) if weights and op.is_anchor(node):
                 return node.map_children(lambda arg: arg if arg is data else self._weights(arg))
             case Call(op=str()):
-                return self._unless_large(node)
+                return self._folded_unless_large(node)
             case TupleGetItem(Tuple(fields), index):
                 return fields[index]
             case If(Constant(data), then, otherwise):
                 return then if bool(data) else otherwise
         return node
 
-    def _unless_large(self, node: Call) -> Expr:
+    def _folded_unless_large(self, node: Call) -> Expr:
         made = _evaluated(node, LARGE_BYTES)
         if made is node and all(arg in self.large or _is_constant(arg) for arg in node.args):
             self.large.add(node)
@@ -84,7 +84,7 @@ def _evaluated(node: Call, limit: int) -> Expr:
     size = _type_bytes(type_of(node))
     if symbolic or size is None or not all(map(_is_constant, node.args)):
         return node
-    if size > limit and size > GROWTH * sum(_type_bytes(type_of(arg)) or 0 for arg in node.args):
+    if size > limit and size > MAX_GROWTH * sum(_type_bytes(type_of(arg)) or 0 for arg in node.args):
         return node
     if size >= deferred.LARGE_BYTES and _is_rearrangement(node):
         return DeferredConstant.of_call(node)
@@ -97,8 +97,8 @@ def _evaluated(node: Call, limit: int) -> Expr:
 def _is_rearrangement(node: Call) -> bool:
     """Whether each element of the result depends on few elements of one constant: such calls do not fail."""
     fuse = op.fuse_class(node)
-    one = len(node.args) == 1 and isinstance(node.args[0], Constant)
-    return one and fuse is not None and fuse <= op.Fuse.INJECTIVE
+    has_one_constant = len(node.args) == 1 and isinstance(node.args[0], Constant)
+    return has_one_constant and fuse is not None and fuse <= op.Fuse.INJECTIVE
 
 
 def _type_bytes(type_: Type) -> int | None:

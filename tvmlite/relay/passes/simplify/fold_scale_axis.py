@@ -72,23 +72,23 @@ def _scaled_bias(call: Call, bias: Expr, factor: np.ndarray) -> Constant | None:
             return None  # the bias and the scale vary along different axes
         return Constant(product, bias.span)
     rank = tensor_type_of(call).ndim
-    channels = _along(factor, rank, call["axis"] % rank)
+    channels = _vector_along(factor, rank, call["axis"] % rank)
     return None if channels is None else Constant(bias.data * channels, bias.span)
 
 
 def _scaled_anchor(call: Call, factor: np.ndarray) -> Call | None:
-    place = _channel_axes(call)
-    if place is None or not isinstance(call.args[1], Constant):
+    axes = _channel_axes(call)
+    if axes is None or not isinstance(call.args[1], Constant):
         return None
     weights, type_ = call.args[1], tensor_type_of(call)
     if dtypes.check(weights.dtype) != type_.dtype:
         return None
-    channels = _along(factor, type_.ndim, place[0])
+    channels = _vector_along(factor, type_.ndim, axes[0])
     if channels is None:
         return None
     shape = [1] * len(weights.shape)
-    shape[place[1]] = -1
-    scaled = _product(weights, channels.reshape(shape), place[1])
+    shape[axes[1]] = -1
+    scaled = _product(weights, channels.reshape(shape), axes[1])
     # zero times an infinite weight would be NaN; a finite sum times the scale is not
     return None if scaled is None else dataclasses.replace(call, args=(call.args[0], scaled))
 
@@ -98,8 +98,10 @@ def _product(weights: Constant, factor: np.ndarray, axis: int) -> Constant | Non
     product is not finite, which is tested on the maximum and the minimum of each channel."""
     others = tuple(k for k in range(len(weights.shape)) if k != axis)
     with mapped.reading(weights.data) as data, np.errstate(over="ignore", invalid="ignore"):
-        ends = [end(data, axis=others, keepdims=True, initial=0) * factor for end in (np.max, np.min)]
-    if not all(np.isfinite(end).all() for end in ends):
+        extremes = [
+            reduce(data, axis=others, keepdims=True, initial=0) * factor for reduce in (np.max, np.min)
+        ]
+    if not all(np.isfinite(one).all() for one in extremes):
         return None
 
     def fill(out: np.ndarray) -> None:
@@ -125,7 +127,7 @@ def _channel_axes(call: Call) -> tuple[int, int] | None:
     return None
 
 
-def _along(factor: np.ndarray, rank: int, axis: int) -> np.ndarray | None:
+def _vector_along(factor: np.ndarray, rank: int, axis: int) -> np.ndarray | None:
     """``factor`` as a vector along ``axis`` of a value of rank ``rank``; None if it varies along others."""
     shape = (1,) * (rank - factor.ndim) + factor.shape
     if any(extent != 1 for position, extent in enumerate(shape) if position != axis):

@@ -14,7 +14,7 @@ from tvmlite.relay.ops.common import is_one
 from tvmlite.relay.passes.graph_pass import graph_pass
 from tvmlite.relay.passes.patterns import Readers, rewrite_with_readers
 
-WITH_SETTINGS = ("cast", "clip")
+ROWWISE_WITH_ATTRIBUTES = ("cast", "clip")
 """Element-wise operators whose attributes do not depend on the shape; others must not have attributes."""
 
 MOST_STEPS = 32
@@ -73,26 +73,26 @@ def _whole(pieces: Sequence[Expr], readers: Readers, steps: int) -> Expr | None:
 def _whole_of_rows(calls: Sequence[Call], readers: Readers, steps: int) -> Expr | None:
     """The whole of ``calls``, whose operator computes rows from rows."""
     first = calls[0]
-    if not _is_by_rows(first) or any(one.attrs != first.attrs for one in calls):
+    if not _is_rowwise(first) or any(one.attrs != first.attrs for one in calls):
         return None
     args: list[Expr] = []
     for column in zip(*(one.args for one in calls), strict=True):
         if all(one is column[0] for one in column) and _is_shared(column[0], first):
             args.append(column[0])
         else:
-            whole = _whole(column, readers, steps) if _has_its_rows(column[0], first) else None
+            whole = _whole(column, readers, steps) if _is_read_rowwise(column[0], first) else None
             if whole is None:
                 return None
             args.append(whole)
     return Call(first.op, tuple(args), first.attrs, first.span)
 
 
-def _is_by_rows(call: Call) -> bool:
+def _is_rowwise(call: Call) -> bool:
     assert isinstance(call.op, str)
     row = operators.get(call.op)
     if not isinstance(type_of(call), TensorType) or not tensor_type_of(call).shape:
         return False
-    element_wise = row.fuse <= Fuse.BROADCAST and (not row.attrs or call.op in WITH_SETTINGS)
+    element_wise = row.fuse <= Fuse.BROADCAST and (not row.attrs or call.op in ROWWISE_WITH_ATTRIBUTES)
     return call.op == "nn.dense" or element_wise
 
 
@@ -104,7 +104,7 @@ def _is_shared(arg: Expr, call: Call) -> bool:
     return len(shape) < tensor_type_of(call).ndim or is_one(shape[0])
 
 
-def _has_its_rows(arg: Expr, call: Call) -> bool:
+def _is_read_rowwise(arg: Expr, call: Call) -> bool:
     """Whether row i of ``call`` depends on row i of ``arg``."""
     shape, result = tensor_type_of(arg).shape, tensor_type_of(call).shape
     return (
@@ -148,8 +148,8 @@ def _whole_of_split(pieces: Sequence[Expr]) -> Expr | None:
     (data,) = split.args
     type_ = type_of(split)
     assert isinstance(type_, TupleType)
-    places = [one.index for one in pieces if isinstance(one, TupleGetItem) and one.value is split]
-    if places != list(range(len(type_.fields))) or len(places) < len(pieces):
+    indices = [one.index for one in pieces if isinstance(one, TupleGetItem) and one.value is split]
+    if indices != list(range(len(type_.fields))) or len(indices) < len(pieces):
         return None
-    alike = all(same_type(one, type_.fields[0]) for one in type_.fields)
-    return data if alike and split["axis"] % tensor_type_of(data).ndim == 0 else None
+    same_types = all(same_type(one, type_.fields[0]) for one in type_.fields)
+    return data if same_types and split["axis"] % tensor_type_of(data).ndim == 0 else None

@@ -31,13 +31,14 @@ Combine = Callable[[Expr, Sequence[Call]], Expr]
 """Builds one anchor in place of several, given the data that they read."""
 
 
-def combine_parallel(body: Expr, key: Key, combine: Combine, axis: int, least: int) -> Expr:
-    """Merge ``least`` or more anchors of ``body`` with equal keys; ``axis`` is the axis of channels."""
-    groups = _groups(body, key, axis, least)
+def combine_parallel(body: Expr, key: Key, combine: Combine, axis: int, min_branches: int) -> Expr:
+    """Merge ``min_branches`` or more anchors of ``body`` with equal keys; ``axis`` is the axis of
+    channels."""
+    groups = _groups(body, key, axis, min_branches)
     group_of: dict[Expr, list[Branch]] = {branch.end: group for group in groups for branch in group}
     if not groups:
         return body
-    whole: dict[int, Expr] = {}
+    merged: dict[int, Expr] = {}
     done: dict[Expr, Expr] = {}
     for node in postorder(body):
         assert isinstance(node, Expr)
@@ -45,13 +46,13 @@ def combine_parallel(body: Expr, key: Key, combine: Combine, axis: int, least: i
         if group is None:
             done[node] = node.map_children(done.__getitem__)
             continue
-        if id(group) not in whole:
-            whole[id(group)] = _whole(group, done[group[0].anchor.args[0]], combine, axis)
-        done[node] = _slice(group, node, whole[id(group)], axis)
+        if id(group) not in merged:
+            merged[id(group)] = _merged(group, done[group[0].anchor.args[0]], combine, axis)
+        done[node] = _slice(group, node, merged[id(group)], axis)
     return done[body]
 
 
-def _groups(body: Expr, key: Key, axis: int, least: int) -> list[list[Branch]]:
+def _groups(body: Expr, key: Key, axis: int, min_branches: int) -> list[list[Branch]]:
     readers = readers_of(body)
     found: dict[Hashable, list[Branch]] = {}
     for node in postorder(body):
@@ -59,7 +60,7 @@ def _groups(body: Expr, key: Key, axis: int, least: int) -> list[list[Branch]]:
             branch = _branch(node, readers, axis)
             if _read_in_slices(branch.end, readers):
                 found.setdefault((node.args[0], common, branch.bias is None), []).append(branch)
-    return [group for group in found.values() if len(group) >= least]
+    return [group for group in found.values() if len(group) >= min_branches]
 
 
 def _branch(anchor: Call, readers: Mapping[Expr, Sequence[Expr | None]], axis: int) -> Branch:
@@ -98,7 +99,7 @@ def _read_in_slices(expr: Expr, readers: Mapping[Expr, Sequence[Expr | None]]) -
     return True
 
 
-def _whole(group: Sequence[Branch], data: Expr, combine: Combine, axis: int) -> Expr:
+def _merged(group: Sequence[Branch], data: Expr, combine: Combine, axis: int) -> Expr:
     """The merged anchor of ``group``, with the concatenated biases added."""
     made = combine(data, [branch.anchor for branch in group])
     biases = [branch.bias for branch in group if branch.bias is not None]

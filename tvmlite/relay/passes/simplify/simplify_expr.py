@@ -105,8 +105,8 @@ def _transpose(node: Call) -> Expr:
 
 def _keeps_order(shape: Shape, axes: tuple[int, ...]) -> bool:
     """Whether the axes with an extent above 1 keep their order."""
-    long = [axis for axis in axes if not is_one(shape[axis])]
-    return long == sorted(long)
+    kept = [axis for axis in axes if not is_one(shape[axis])]
+    return kept == sorted(kept)
 
 
 def _axes(node: Call) -> tuple[int, ...]:

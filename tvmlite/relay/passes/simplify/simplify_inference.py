@@ -42,10 +42,14 @@ def _batch_norm(node: Call) -> Expr:
     type_, span = tensor_type_of(data), node.span
     axis = node["axis"] % type_.ndim
 
-    def spread(vector: Expr) -> Expr:
+    def broadcastable(vector: Expr) -> Expr:
         """Reshape a vector along ``axis`` so that it broadcasts with the data."""
-        behind = type_.ndim - axis - 1
-        return make("expand_dims", vector, axis=1, num_newaxis=behind, span=span) if behind else vector
+        trailing_axes = type_.ndim - axis - 1
+        return (
+            make("expand_dims", vector, axis=1, num_newaxis=trailing_axes, span=span)
+            if trailing_axes
+            else vector
+        )
 
     epsilon = constant(node["epsilon"], type_.dtype)
     scale: Expr = make("sqrt", make("add", variance, epsilon, span=span), span=span)
@@ -54,5 +58,5 @@ def _batch_norm(node: Call) -> Expr:
     shift: Expr = make("negative", make("multiply", mean, scale, span=span), span=span)
     if node["center"]:
         shift = make("add", beta, shift, span=span)
-    scaled = make("multiply", data, spread(scale), span=span)
-    return Tuple((make("add", scaled, spread(shift), span=span), mean, variance), span)
+    scaled = make("multiply", data, broadcastable(scale), span=span)
+    return Tuple((make("add", scaled, broadcastable(shift), span=span), mean, variance), span)

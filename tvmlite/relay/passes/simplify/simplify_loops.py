@@ -49,13 +49,13 @@ def simplify_loops(body: Expr) -> Expr:
 def _fields_used(nodes: list[Expr], body: Expr) -> dict[Expr, set[int]]:
     """The fields of each loop that are used, for loops that are used through their fields only."""
     used: dict[Expr, set[int]] = {node: set() for node in nodes if isinstance(node, Loop)}
-    whole = {body}
+    used_whole = {body}
     for node in nodes:
         if isinstance(node, TupleGetItem) and node.value in used:
             used[node.value].add(node.index)
         else:
-            whole.update(node.children())  # type: ignore[arg-type]
-    return {node: fields for node, fields in used.items() if node not in whole}
+            used_whole.update(node.children())  # type: ignore[arg-type]
+    return {node: fields for node, fields in used.items() if node not in used_whole}
 
 
 def _simplified(loop: Loop, used: set[int]) -> tuple[Loop, dict[int, Expr]]:
@@ -66,17 +66,17 @@ def _simplified(loop: Loop, used: set[int]) -> tuple[Loop, dict[int, Expr]]:
     results = inner.fields
     count, total = len(loop.states), len(results) - 1
     same = {k: loop.initial[k] for k, var in enumerate(loop.states) if results[1 + k] is var}
-    going = results[0]
-    if loop.condition is None and not isinstance(going, Constant):
-        going = constant(True, "bool")
+    continues = results[0]
+    if loop.condition is None and not isinstance(continues, Constant):
+        continues = constant(True, "bool")
     rows = [k for k in range(count, total) if k in used]
     needed = _needed(
-        loop.states, results, used, [going, *(results[1 + k] for k in rows), *(let.value for let in lets)]
+        loop.states, results, used, [continues, *(results[1 + k] for k in rows), *(let.value for let in lets)]
     )
     kept = [k for k in range(count) if k in needed and k not in same] + rows
-    if len(kept) == total and going is results[0]:
+    if len(kept) == total and continues is results[0]:
         return loop, {}
-    body = with_lets(lets, Tuple((going, *(results[1 + k] for k in kept)), loop.span))
+    body = with_lets(lets, Tuple((continues, *(results[1 + k] for k in kept)), loop.span))
     states = [k for k in kept if k < count]
     made = dataclasses.replace(
         loop,
@@ -89,13 +89,13 @@ def _simplified(loop: Loop, used: set[int]) -> tuple[Loop, dict[int, Expr]]:
 
 
 def _needed(
-    states: tuple[Var, ...], results: tuple[Expr, ...], used: set[int], always: list[Expr]
+    states: tuple[Var, ...], results: tuple[Expr, ...], used: set[int], roots: list[Expr]
 ) -> set[int]:
-    """The states that are in ``used``, or that ``always`` or another needed state's next value depends on."""
+    """The states that are in ``used``, or that ``roots`` or another needed state's next value depends on."""
     numbers = {var: k for k, var in enumerate(states)}
 
     def computed_from(node: Expr) -> Sequence[Node]:
         return [results[1 + numbers[node]]] if node in numbers else node.children()  # type: ignore[index]
 
-    first = [*always, *(states[k] for k in used if k < len(states))]
+    first = [*roots, *(states[k] for k in used if k < len(states))]
     return {numbers[node] for node in reachable_from(first, computed_from) if node in numbers}

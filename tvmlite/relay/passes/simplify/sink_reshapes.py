@@ -25,20 +25,20 @@ def sink_reshapes(body: Expr) -> Expr:
     afterwards. Between a convolution and its epilogue, the removal prevents fusion; between two convolutions,
     it prevents a common layout. After the epilogue, it cancels with the next convolution's insertion.
     """
-    tails: set[Expr] = set()  # anchors and their element-wise epilogues
+    epilogues: set[Expr] = set()  # anchors and their element-wise epilogues
 
     def sunk(node: Expr) -> Expr:
         if is_view(node):
             return simplified(node) if is_view(node.args[0]) else node  # type: ignore[attr-defined]
         if _is_elementwise(node):
-            moved = _sunk(node, tails)
+            moved = _sunk(node, epilogues)
             if moved is not None:
-                tails.add(moved.args[0])
+                epilogues.add(moved.args[0])
                 return moved
-            if not tails.isdisjoint(node.children()):  # type: ignore[arg-type]
-                tails.add(node)
+            if not epilogues.isdisjoint(node.children()):  # type: ignore[arg-type]
+                epilogues.add(node)
         elif is_anchor(node):
-            tails.add(node)
+            epilogues.add(node)
         return node
 
     return rewrite(body, sunk)
@@ -53,18 +53,18 @@ def _is_elementwise(node: Expr) -> bool:
     return False
 
 
-def _sunk(node: Expr, tails: set[Expr]) -> Call | None:
+def _sunk(node: Expr, epilogues: set[Expr]) -> Call | None:
     """The element-wise call ``node``, moved before the reshape of its arguments. None unless it reads one of
-    ``tails`` through the reshape and all other arguments can take the same shape."""
+    ``epilogues`` through the reshape and all other arguments can take the same shape."""
     assert isinstance(node, Call)
-    views = [arg for arg in node.args if isinstance(arg, Call) and is_view(arg) and arg.args[0] in tails]
+    views = [arg for arg in node.args if isinstance(arg, Call) and is_view(arg) and arg.args[0] in epilogues]
     if not views or not isinstance(type_of(node), TensorType):
         return None
     shape, source = tensor_type_of(node).shape, tensor_type_of(views[0].args[0]).shape
-    places = _positions(source, shape)
-    if places is None:
+    positions = _positions(source, shape)
+    if positions is None:
         return None
-    args = [_reshaped(arg, shape, source, places) for arg in node.args]
+    args = [_reshaped(arg, shape, source, positions) for arg in node.args]
     given = [arg for arg in args if arg is not None]
     if len(given) < len(args):
         return None
@@ -77,22 +77,22 @@ def _sunk(node: Expr, tails: set[Expr]) -> Call | None:
 def _positions(source: Shape, shape: Shape) -> list[int | None] | None:
     """The axis of ``shape`` that corresponds to each axis of ``source``, None for an axis of extent 1 without
     one; None if the shapes differ in more than axes of extent 1."""
-    places: list[int | None] = []
+    positions: list[int | None] = []
     axis = 0
     for extent in source:
         while axis < len(shape) and not same_dim(extent, shape[axis]) and is_one(shape[axis]):
             axis += 1
         if axis < len(shape) and same_dim(extent, shape[axis]):
-            places.append(axis)
+            positions.append(axis)
             axis += 1
         elif is_one(extent):
-            places.append(None)
+            positions.append(None)
         else:
             return None
-    return places if all(is_one(extent) for extent in shape[axis:]) else None
+    return positions if all(is_one(extent) for extent in shape[axis:]) else None
 
 
-def _reshaped(arg: Expr, shape: Shape, source: Shape, places: Sequence[int | None]) -> Expr | None:
+def _reshaped(arg: Expr, shape: Shape, source: Shape, positions: Sequence[int | None]) -> Expr | None:
     """``arg`` of a call with result ``shape``, for that call with result ``source``; None if unknown."""
     type_ = tensor_type_of(arg)
     if isinstance(arg, Call) and is_view(arg) and same_shape(type_.shape, shape):
@@ -100,4 +100,4 @@ def _reshaped(arg: Expr, shape: Shape, source: Shape, places: Sequence[int | Non
     if not isinstance(arg, Constant):
         return None
     full = (1,) * (len(shape) - type_.ndim) + type_.shape
-    return make("reshape", arg, newshape=tuple(1 if p is None else full[p] for p in places), span=arg.span)
+    return make("reshape", arg, newshape=tuple(1 if p is None else full[p] for p in positions), span=arg.span)

@@ -24,25 +24,25 @@ def correct_bias(module: Module, noise: Mapping[str, Noise]) -> Module:
     """
     body = module.main.body
     errors: dict[Expr, np.ndarray] = {
-        call: _shaped(call, error)
+        call: _broadcastable(call, error)
         for name, call in layers_of(module).items()
         if name in noise and (error := noise[name].error) is not None and np.isfinite(error).all()
     }
     readers = readers_of(body)
-    biased: dict[Expr, Expr] = {
-        call: reader for call in errors if (reader := _bias(call, readers[call])) is not None
+    addition_of: dict[Expr, Expr] = {
+        call: reader for call in errors if (reader := _bias_addition(call, readers[call])) is not None
     }
 
     def rule(node: Expr, made: Expr) -> Expr:
-        if node in errors and node not in biased:
+        if node in errors and node not in addition_of:
             return make("add", made, Constant(errors[node]), span=made.span)  # type: ignore[union-attr]
         if isinstance(made, Call) and made.op == "add" and isinstance(node, Call):
-            for place, arg in enumerate(node.args):
-                if biased.get(arg) is node:
+            for position, arg in enumerate(node.args):
+                if addition_of.get(arg) is node:
                     args = list(made.args)
-                    bias = args[1 - place]
+                    bias = args[1 - position]
                     assert isinstance(bias, Constant)
-                    args[1 - place] = Constant((bias.data + errors[arg]).astype(np.float32), bias.span)
+                    args[1 - position] = Constant((bias.data + errors[arg]).astype(np.float32), bias.span)
                     return dataclasses.replace(made, args=tuple(args))
         return made
 
@@ -50,13 +50,13 @@ def correct_bias(module: Module, noise: Mapping[str, Noise]) -> Module:
     return module.with_main(dataclasses.replace(module.main, body=body)) if errors else module
 
 
-def _shaped(call: Call, error: np.ndarray) -> np.ndarray:
+def _broadcastable(call: Call, error: np.ndarray) -> np.ndarray:
     """``error`` in a shape that broadcasts with the result of ``call``."""
-    behind = tensor_type_of(call).ndim - 1 - channel_axis(call)
-    return error.reshape(-1, *(1,) * behind)
+    trailing_axes = tensor_type_of(call).ndim - 1 - channel_axis(call)
+    return error.reshape(-1, *(1,) * trailing_axes)
 
 
-def _bias(call: Expr, readers: list[Expr | None]) -> Expr | None:
+def _bias_addition(call: Expr, readers: list[Expr | None]) -> Expr | None:
     """The addition of a constant to ``call``, if nothing else reads ``call``."""
     match readers:
         case [Call(op="add", args=(a, b)) as reader] if same_type(type_of(reader), type_of(call)):

@@ -18,10 +18,10 @@ from tvmlite.relay.quantize.layers import is_product, outer_nodes
 
 CONVOLUTIONS = ("nn.conv1d", "nn.conv2d", "nn.conv3d")
 
-ROUNDS = 40
+MAX_ROUNDS = 40
 """The maximum number of rounds over all pairs; by then, factors are 1 up to rounding."""
 
-MOST = 1e4
+MAX_FACTOR = 1e4
 """The largest factor of a single step; channels without weights are left unchanged."""
 
 
@@ -52,12 +52,14 @@ def equalize_layers(body: Expr) -> Expr:
         call: _weight(call) for pair in pairs for call in (pair.first, pair.second)
     }
     divisors = {pair.first: np.ones(weights[pair.first].shape[0]) for pair in pairs}
-    for _ in range(ROUNDS):
+    for _ in range(MAX_ROUNDS):
         largest = 0.0
         for pair in pairs:
             factor = _factor(weights[pair.first], weights[pair.second], pair.second)
-            weights[pair.first] /= _along(factor, 0, weights[pair.first].ndim)
-            weights[pair.second] *= _along(factor, _input_axis(pair.second), weights[pair.second].ndim)
+            weights[pair.first] /= _broadcast_along(factor, 0, weights[pair.first].ndim)
+            weights[pair.second] *= _broadcast_along(
+                factor, _input_axis(pair.second), weights[pair.second].ndim
+            )
             divisors[pair.first] *= factor
             largest = max(largest, float(np.max(np.abs(np.log(factor)))))
         if largest < 1e-4:
@@ -77,14 +79,14 @@ def equalize_layers(body: Expr) -> Expr:
         if node in biases:
             assert isinstance(made, Call)
             return dataclasses.replace(
-                made, args=tuple(_divided(made, one, biases[node]) for one in made.args)
+                made, args=tuple(_divided_bias(made, one, biases[node]) for one in made.args)
             )
         return made
 
     return rebuild(body, rule)
 
 
-def _divided(call: Call, arg: Expr, divisor: np.ndarray) -> Expr:
+def _divided_bias(call: Call, arg: Expr, divisor: np.ndarray) -> Expr:
     """``arg`` divided by channel if it is the constant of the sum ``call``; otherwise unchanged."""
     if not isinstance(arg, Constant):
         return arg
@@ -101,11 +103,11 @@ def _pairs(body: Expr) -> list[_Pair]:
             continue
         assert isinstance(node, Call)
         value, bias = node.args[0], None
-        if _is_single(value, readers) and _keeps_factors(value):
+        if _has_one_reader(value, readers) and _commutes_with_scaling(value):
             value = value.args[0]
-        if _is_single(value, readers) and isinstance(value, Call) and value.op == "add":
-            bias, value = value, _biased(value)
-        if not (_is_single(value, readers) and _is_constant_convolution(value)):
+        if _has_one_reader(value, readers) and isinstance(value, Call) and value.op == "add":
+            bias, value = value, _without_bias(value)
+        if not (_has_one_reader(value, readers) and _is_constant_convolution(value)):
             continue
         assert isinstance(value, Call)
         if _is_depthwise(node) or node["groups"] == 1:
@@ -113,16 +115,16 @@ def _pairs(body: Expr) -> list[_Pair]:
     return found
 
 
-def _is_single(value: Expr, readers: dict[Expr, list[Expr | None]]) -> bool:
+def _has_one_reader(value: Expr, readers: dict[Expr, list[Expr | None]]) -> bool:
     return len(readers[value]) == 1
 
 
-def _keeps_factors(value: Expr) -> TypeGuard[Call]:
+def _commutes_with_scaling(value: Expr) -> TypeGuard[Call]:
     """Whether ``value`` is an element-wise function of one tensor that commutes with positive factors."""
     return fuse_class(value) is Fuse.ELEMWISE and is_homogeneous(value)
 
 
-def _biased(call: Call) -> Expr:
+def _without_bias(call: Call) -> Expr:
     """The value to which a sum adds a constant per channel; the sum itself if it is not of that form."""
     for value, other in (call.args, call.args[::-1]):
         if isinstance(other, Constant) and same_type(type_of(value), type_of(call)):
@@ -157,7 +159,7 @@ def _weight(call: Call) -> np.ndarray:
         return values.astype(np.float64)
 
 
-def _along(factor: np.ndarray, axis: int, rank: int) -> np.ndarray:
+def _broadcast_along(factor: np.ndarray, axis: int, rank: int) -> np.ndarray:
     shape = [1] * rank
     shape[axis] = -1
     return factor.reshape(shape)
@@ -166,8 +168,8 @@ def _along(factor: np.ndarray, axis: int, rank: int) -> np.ndarray:
 def _factor(first: np.ndarray, second: np.ndarray, call: Call) -> np.ndarray:
     """The factors by which the output channels of ``first`` are divided."""
     axis = _input_axis(call)
-    one = np.max(np.abs(first), axis=tuple(range(1, first.ndim)))
-    other = np.max(np.abs(second), axis=tuple(k for k in range(second.ndim) if k != axis))
-    known = (one > 0) & (other > 0)
-    factor = np.sqrt(np.where(known, one, 1.0) / np.where(known, other, 1.0))
-    return np.clip(factor, 1 / MOST, MOST)
+    first_range = np.max(np.abs(first), axis=tuple(range(1, first.ndim)))
+    second_range = np.max(np.abs(second), axis=tuple(k for k in range(second.ndim) if k != axis))
+    both_nonzero = (first_range > 0) & (second_range > 0)
+    factor = np.sqrt(np.where(both_nonzero, first_range, 1.0) / np.where(both_nonzero, second_range, 1.0))
+    return np.clip(factor, 1 / MAX_FACTOR, MAX_FACTOR)

@@ -43,7 +43,7 @@ def smooth_outliers(
         return module
     factors = _factors(module, sources, runs, strength, compile, progress)
     readers = readers_of(body)
-    of_layer = {layer: value for value, layers in sources.items() for layer in layers}
+    source_of = {layer: value for value, layers in sources.items() for layer in layers}
     scaled: dict[Expr, Expr] = {}
 
     def divided(value: Expr, made: Expr) -> Expr:
@@ -57,11 +57,11 @@ def smooth_outliers(
         return dataclasses.replace(made, args=(divided(value.args[0], made.args[0]),))
 
     def rule(node: Expr, made: Expr) -> Expr:
-        if node not in of_layer:
+        if node not in source_of:
             return made
         assert isinstance(node, Call)
         assert isinstance(made, Call)
-        weight = _scaled_weight(node, factors[of_layer[node]])
+        weight = _scaled_weight(node, factors[source_of[node]])
         return dataclasses.replace(made, args=(divided(node.args[0], made.args[0]), weight))
 
     return module.with_main(dataclasses.replace(module.main, body=rebuild(body, rule)))
@@ -134,10 +134,10 @@ def _factors(
     factors = {}
     for (value, layers), data in zip(sources.items(), largest, strict=True):
         weight = np.max([_largest(layer) for layer in layers], axis=0)
-        known = (data > 0) & (weight > 0)
+        both_nonzero = (data > 0) & (weight > 0)
         with np.errstate(divide="ignore", invalid="ignore"):
             factor = data**strength / weight ** (1 - strength)
-        factors[value] = np.where(known, factor, 1.0).astype(np.float32)
+        factors[value] = np.where(both_nonzero, factor, 1.0).astype(np.float32)
     return factors
 
 
@@ -163,18 +163,18 @@ def _divided(
     value: Expr, made: Expr, factor: np.ndarray, layers: list[Call], readers: dict[Expr, list[Expr | None]]
 ) -> Expr:
     """``made`` with its channels divided by ``factor``."""
-    if isinstance(made, Call) and made.op == "nn.layer_norm" and _is_read_by(value, layers, readers):
+    if isinstance(made, Call) and made.op == "nn.layer_norm" and _is_read_only_by(value, layers, readers):
         data, gamma, beta = made.args
         last = made["axis"] % tensor_type_of(value).ndim == tensor_type_of(value).ndim - 1
         if last and isinstance(gamma, Constant) and isinstance(beta, Constant):
             norm = [Constant((one.data / factor).astype(np.float32), one.span) for one in (gamma, beta)]
             return dataclasses.replace(made, args=(data, *norm))
-    behind = tensor_type_of(value).ndim - 1 - _data_axis(value, layers[0])
-    scale = Constant((1 / factor).astype(np.float32).reshape(-1, *(1,) * behind))
+    trailing_axes = tensor_type_of(value).ndim - 1 - _data_axis(value, layers[0])
+    scale = Constant((1 / factor).astype(np.float32).reshape(-1, *(1,) * trailing_axes))
     return make("multiply", made, scale, span=getattr(value, "span", None))
 
 
-def _is_read_by(value: Expr, layers: list[Call], readers: dict[Expr, list[Expr | None]]) -> bool:
+def _is_read_only_by(value: Expr, layers: list[Call], readers: dict[Expr, list[Expr | None]]) -> bool:
     """Whether only ``layers``, directly or through views, read ``value``."""
     stack = [value]
     while stack:

@@ -21,7 +21,7 @@ from tvmlite.relay.passes.precision.to_mixed_precision import ALWAYS, rounded_op
 from tvmlite.relay.passes.simplify.fold_constant import fold_constant
 from tvmlite.relay.quantize.data import Run
 from tvmlite.relay.quantize.layers import names_of
-from tvmlite.relay.quantize.modes.options import Options, known_layers
+from tvmlite.relay.quantize.modes.options import Options, check_layer_names
 from tvmlite.relay.quantize.modes.result import QuantizedModule
 from tvmlite.relay.quantize.noise import WITHOUT_NOISE, Noise, noise_of, output_noise
 from tvmlite.relay.quantize.prepare import check_finite
@@ -49,7 +49,7 @@ class Halves:
         return with_spans(self.exact)
 
     @cached_property
-    def together(self) -> dict[str, frozenset[str]]:
+    def layers_of_decision(self) -> dict[str, frozenset[str]]:
         """The layers that each decision about a product covers, by the decision's name."""
         table = Decisions()
         to_mixed_precision(self.options.mode, decisions=table)(self.spanned)
@@ -58,7 +58,11 @@ class Halves:
     @cached_property
     def layers(self) -> dict[str, Call]:
         """The products that can have 16-bit operands, by name."""
-        wanted = frozenset().union(*self.together.values()) if self.together else frozenset[str]()
+        wanted = (
+            frozenset().union(*self.layers_of_decision.values())
+            if self.layers_of_decision
+            else frozenset[str]()
+        )
         names = names_of(self.exact.main.body)
         return {name: node for node, name in names.items() if name in wanted and isinstance(node, Call)}
 
@@ -70,7 +74,7 @@ class Halves:
                 f"quantize: the module has no layer that can be computed in {options.mode}",
                 hint=f"products of float32 can: {', '.join(sorted(ALWAYS))}",
             )
-        known_layers(options.keep_float, self.layers)
+        check_layer_names(options.keep_float, self.layers)
         for name, call in self.layers.items():
             check_finite(name, call, call.args)
         kept = dict.fromkeys(options.keep_float, "as asked")
@@ -80,7 +84,7 @@ class Halves:
                 kept[name] = f"what it computes is not finite in {options.mode}"
         if options.min_snr is not None:
             kept.update({k: v for k, v in below_floor(noise, options.min_snr).items() if k not in kept})
-        for name in self._with_equals(frozenset(kept)) - kept.keys():
+        for name in self._with_shared_decisions(frozenset(kept)) - kept.keys():
             kept[name] = "equal to a layer that stays in float32"
         speed = self._speed(kept)
         kept.update({name: why for name, why in speed.kept.items() if name not in kept})
@@ -93,30 +97,32 @@ class Halves:
             constant_bytes(fold_constant(rounded)),
             self._output_noise(rounded),
             latency=speed.latency,
-            untimed=speed.unknown,
+            untimed=speed.not_measured,
             narrow=options.mode,
         )
         made = replace(self.exact, output_names=given.output_names, attrs=given.attrs)
         return QuantizedModule(made, report, speed.records, self._compile_options(frozenset(kept)))
 
-    def _with_equals(self, names: frozenset[str]) -> frozenset[str]:
+    def _with_shared_decisions(self, names: frozenset[str]) -> frozenset[str]:
         """``names`` and the layers that share a decision with them."""
-        return names.union(*(one for one in self.together.values() if not one.isdisjoint(names)))
+        return names.union(*(one for one in self.layers_of_decision.values() if not one.isdisjoint(names)))
 
-    def _chosen(self, kept: frozenset[str]) -> dict[str, str]:
+    def _float_decisions(self, kept: frozenset[str]) -> dict[str, str]:
         """The decisions that keep ``kept`` in float32."""
-        return {name: FLOAT32 for name, layers in self.together.items() if not layers.isdisjoint(kept)}
+        return {
+            name: FLOAT32 for name, layers in self.layers_of_decision.items() if not layers.isdisjoint(kept)
+        }
 
     def _compile_options(self, kept: frozenset[str]) -> dict[str, Any]:
         """The options for ``compile``: none if all layers are ``kept``."""
         if kept.issuperset(self.layers):
             return {}
-        chosen = self._chosen(kept)
+        chosen = self._float_decisions(kept)
         return {"precision": self.options.mode} | ({"decisions": chosen} if chosen else {})
 
     def _rounded(self, kept: frozenset[str]) -> Module:
         """The module with casts that round the operands of all layers but ``kept``."""
-        table = Decisions(self._chosen(kept))
+        table = Decisions(self._float_decisions(kept))
         return to_mixed_precision(self.options.mode, decisions=table)(self.exact)
 
     def _noise(self) -> dict[str, Noise]:
@@ -168,7 +174,7 @@ class Halves:
             key_of(self.exact, sorted(kept), sorted(options.compile_options.items())),
             narrow,
             next(iter(self.runs), None),
-            together={name: layers for layers in self.together.values() for name in layers},
+            decided_with={name: layers for layers in self.layers_of_decision.values() for name in layers},
         )
         find: Measure = provided(FASTER_LAYERS)
         return find(plan, options.records, options.compile_options, self.progress, options.measure is True)

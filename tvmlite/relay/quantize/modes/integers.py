@@ -13,10 +13,10 @@ from tvmlite.relay.quantize.adjust.correct_bias import correct_bias
 from tvmlite.relay.quantize.adjust.equalize_layers import equalize_layers
 from tvmlite.relay.quantize.adjust.smooth_outliers import smooth_outliers
 from tvmlite.relay.quantize.annotate import quantize_annotate
-from tvmlite.relay.quantize.calibrate import Range, fill, observe, ranges_of
+from tvmlite.relay.quantize.calibrate import Range, observe, ranges_of, set_ranges
 from tvmlite.relay.quantize.data import Run
 from tvmlite.relay.quantize.layers import PRODUCTS
-from tvmlite.relay.quantize.modes.options import Options, known_layers
+from tvmlite.relay.quantize.modes.options import Options, check_layer_names
 from tvmlite.relay.quantize.modes.result import QuantizedModule
 from tvmlite.relay.quantize.noise import Metric, Noise, layers_of, marks_read, measure_noise, output_noise
 from tvmlite.relay.quantize.prepare import check_finite
@@ -52,14 +52,14 @@ class Integers:
         base = equalize_layers(base) if options.equalize else base
         if options.smooth is not None:
             base = smooth_outliers(base, self.runs, options.smooth, self.compile, self.progress)
-        whole = quantize_annotate(base, (), options.operators, options.per_channel)
-        layers = layers_of(whole)
+        annotated = quantize_annotate(base, (), options.operators, options.per_channel)
+        layers = layers_of(annotated)
         if not layers:
             raise InputError(
                 "quantize: the module has no layer that can be quantized",
                 hint=f"products of float32 with constant weights can: {', '.join(PRODUCTS)}",
             )
-        known_layers(options.keep_float, layers)
+        check_layer_names(options.keep_float, layers)
         for name, call in layers.items():
             check_finite(name, call, [mark.args[0] for mark in marks_read(call)])
         ranges: dict[str, Range] = {}
@@ -67,12 +67,12 @@ class Integers:
         noise: dict[str, Noise] = {}
         if options.mode == "static":
             histograms = observe(
-                whole, self.runs, options.calibration != "min_max", self.compile, self.progress
+                annotated, self.runs, options.calibration != "min_max", self.compile, self.progress
             )
-            ranges = ranges_of(whole, histograms, options.calibration, options.percentile)
-            whole, _ = fill(whole, ranges)
+            ranges = ranges_of(annotated, histograms, options.calibration, options.percentile)
+            annotated, _ = set_ranges(annotated, ranges)
         if self.runs:
-            noise = measure_noise(whole, self.runs, self.compile, self.progress)
+            noise = measure_noise(annotated, self.runs, self.compile, self.progress)
         if options.min_snr is not None:
             kept.update({k: v for k, v in below_floor(noise, options.min_snr).items() if k not in kept})
         marked = self._marked(base, kept, ranges, noise)
@@ -97,14 +97,14 @@ class Integers:
         rows = tuple(_row(name, call, kept, noise, ranges, speed) for name, call in layers.items())
         report = QuantizationReport(
             rows,
-            options.shown(),
+            options.as_text(),
             constant_bytes(self.exact),
             constant_bytes(made),
             self._output_noise(made),
             selection.before,
             self._metric_after(selection, speed, made),
             speed.latency,
-            speed.unknown,
+            speed.not_measured,
         )
         return QuantizedModule(made, report, speed.records)
 
@@ -116,7 +116,7 @@ class Integers:
         if options.measure is False:
             return Speed()
         base = with_spans(base)
-        unfilled = quantize_annotate(base, kept.keys(), options.operators, options.per_channel)
+        annotated = quantize_annotate(base, kept.keys(), options.operators, options.per_channel)
 
         def narrow(more: frozenset[str]) -> tuple[Module, Mapping[str, Any]]:
             marked = self._marked(base, {**kept, **dict.fromkeys(more, "")}, ranges, noise)
@@ -124,9 +124,9 @@ class Integers:
 
         plan = Plan(
             base,
-            tuple(layers_of(unfilled)),
+            tuple(layers_of(annotated)),
             "int8",
-            key_of(unfilled, options.mode, sorted(options.compile_options.items())),
+            key_of(annotated, options.mode, sorted(options.compile_options.items())),
             narrow,
             next(iter(self.runs), None),
             self.exact if options.equalize or options.smooth is not None else None,
@@ -153,7 +153,7 @@ class Integers:
         options = self.options
         module = quantize_annotate(base, kept.keys(), options.operators, options.per_channel)
         if options.mode == "static":
-            module, _ = fill(module, ranges)
+            module, _ = set_ranges(module, ranges)
         return correct_bias(module, noise) if options.bias_correction else module
 
     def _within_drop(self, marked: Module) -> Selection:

@@ -41,7 +41,7 @@ class Options:
     records: Any
     compile_options: Mapping[str, Any]
 
-    def shown(self) -> dict[str, str]:
+    def as_text(self) -> dict[str, str]:
         """The settings as text, for the report."""
         names = ("mode",) if self.mode == "dynamic" else ("mode", "calibration")
         given = {name: str(getattr(self, name)) for name in names}
@@ -62,7 +62,7 @@ def refuse(mode: str, why: str, given: Mapping[str, Any]) -> None:
             raise InputError(f"quantize: mode={mode!r} takes no {name}: {why}")
 
 
-def known_layers(keep_float: Collection[str], layers: Collection[str]) -> None:
+def check_layer_names(keep_float: Collection[str], layers: Collection[str]) -> None:
     """Raise an InputError if a name in ``keep_float`` is not in ``layers``."""
     for name in sorted(set(keep_float).difference(layers)):
         raise InputError(

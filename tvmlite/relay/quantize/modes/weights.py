@@ -16,7 +16,7 @@ from tvmlite.relay.quantize.run import Compile, Progress
 from tvmlite.relay.quantize.weight_only import rounded_by, rounding
 
 
-def weights_alone(
+def quantize_weights_only(
     module: Module,
     bits: int,
     group: int,

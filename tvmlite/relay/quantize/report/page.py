@@ -13,7 +13,7 @@ PACKAGE = "tvmlite.relay.quantize.report"
 
 _WIDTH, _HEIGHT, _LEFT, _TOP, _BOTTOM = 900, 180, 44, 12, 18
 
-_WIDEST = 40
+_MAX_BAR_WIDTH = 40
 """The maximum width of a layer's bar."""
 
 
@@ -33,8 +33,8 @@ def page(
 
 
 def _tiles(report: QuantizationReport) -> str:
-    whole = sum(row.precision != "float32" for row in report.layers)
-    tiles = [(f"{whole} of {len(report.layers)}", f"layers in {report.narrow}")]
+    quantized = sum(row.precision != "float32" for row in report.layers)
+    tiles = [(f"{quantized} of {len(report.layers)}", f"layers in {report.narrow}")]
     before, after = (text.amount(size, "B") for size in (report.bytes_before, report.bytes_after))
     tiles.append((after, f"of weights, {before} before"))
     if report.metric_before is not None and report.metric_after is not None:
@@ -44,16 +44,16 @@ def _tiles(report: QuantizationReport) -> str:
     if report.latency is not None:
         first, second = report.latency
         tiles.append((text.seconds(second), f"a run, {text.seconds(first)} before"))
-    inside = "".join(
+    content = "".join(
         f"<div><b>{escape(value)}</b> <span>{escape(what)}</span></div>" for value, what in tiles
     )
-    return f'<div class="tiles">{inside}</div>'
+    return f'<div class="tiles">{content}</div>'
 
 
 def _options(facts: Mapping[str, str]) -> str:
     rows = facts.items()
-    inside = "".join(f"<div><dt>{escape(name)}</dt><dd>{escape(value)}</dd></div>" for name, value in rows)
-    return f'<dl class="facts">{inside}</dl>' if inside else ""
+    content = "".join(f"<div><dt>{escape(name)}</dt><dd>{escape(value)}</dd></div>" for name, value in rows)
+    return f'<dl class="facts">{content}</dl>' if content else ""
 
 
 def _layers(report: QuantizationReport) -> str:
@@ -70,21 +70,21 @@ def _chart(rows: list[LayerRow]) -> str:
     if not rows:
         return ""
     values = [max(row.snr or 0.0, 0.0) for row in rows]
-    most = max(60.0, *values) if max(values) < 100 else 100.0
-    high = _HEIGHT - _TOP - _BOTTOM
-    width = min((_WIDTH - _LEFT) / len(rows), _WIDEST)
+    largest = max(60.0, *values) if max(values) < 100 else 100.0
+    plot_height = _HEIGHT - _TOP - _BOTTOM
+    width = min((_WIDTH - _LEFT) / len(rows), _MAX_BAR_WIDTH)
     parts = []
-    for grid in range(0, int(most) + 1, 20):
-        y = _TOP + high * (1 - grid / most)
+    for grid in range(0, int(largest) + 1, 20):
+        y = _TOP + plot_height * (1 - grid / largest)
         parts.append(f'<path class="grid" d="M{_LEFT} {y:.1f}H{_WIDTH}"/>')
         parts.append(f'<text x="{_LEFT - 6}" y="{y + 4:.1f}" text-anchor="end">{grid}</text>')
     for place, (row, value) in enumerate(zip(rows, values, strict=True)):
-        tall = high * min(value, most) / most
+        bar_height = plot_height * min(value, largest) / largest
         kind = "kept" if row.precision == "float32" else "whole"
         name = escape(f"{row.name}: {row.snr:.1f} dB, {row.precision}")
         parts.append(
-            f'<rect class="{kind}" x="{_LEFT + place * width:.1f}" y="{_TOP + high - tall:.1f}" '
-            f'width="{max(width - 1, 0.5):.1f}" height="{tall:.1f}"><title>{name}</title></rect>'
+            f'<rect class="{kind}" x="{_LEFT + place * width:.1f}" y="{_TOP + plot_height - bar_height:.1f}" '
+            f'width="{max(width - 1, 0.5):.1f}" height="{bar_height:.1f}"><title>{name}</title></rect>'
         )
     caption = "Signal to noise of each layer, in dB: in few bits (blue) and kept in float32 (grey)"
     label = f'<text x="{_LEFT}" y="{_HEIGHT - 3}">{caption}</text>'

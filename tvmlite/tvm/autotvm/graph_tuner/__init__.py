@@ -1,4 +1,4 @@
-"""TVM's tuners of layouts: none is here, ``relay.build`` chooses layouts itself, by a dynamic program."""
+"""TVM's tuner of layouts, which is not supported: ``relay.build`` chooses layouts by dynamic programming."""
 
 from tvmlite.tvm.absent import refusing
 

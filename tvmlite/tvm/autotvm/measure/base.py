@@ -1,4 +1,4 @@
-"""What is measured, what came of it, and what builds and runs it: the interfaces."""
+"""The interfaces of measurements: inputs, results, builders and runners."""
 
 from __future__ import annotations
 
@@ -10,20 +10,21 @@ from tvmlite.machine.cores import processors
 
 
 class MeasureInput(NamedTuple):
-    """One configuration of a task, for a target."""
+    """A configuration of a task for a target."""
 
     target: Any
     task: Any
     config: Any
 
     def __deepcopy__(self, memo: dict[int, Any]) -> MeasureInput:
-        """A copy with a configuration of its own: targets and tasks do not change."""
+        """Copy the configuration; the target and the task are immutable and shared."""
         return MeasureInput(self.target, self.task, copy.deepcopy(self.config, memo))
 
 
 class MeasureResult(NamedTuple):
-    """``costs`` are the seconds of a call, one number a run; or, if ``error_no`` is not 0, what went wrong.
-    ``all_cost`` are the seconds of the whole measurement, ``timestamp`` is when it ended, since 1970."""
+    """``costs`` are the seconds per call, one number per run, or the cause of the failure if ``error_no`` is
+    not 0. ``all_cost`` is the seconds of the whole measurement, ``timestamp`` its end in seconds since
+    1970."""
 
     costs: Sequence[Any]
     error_no: int
@@ -32,7 +33,7 @@ class MeasureResult(NamedTuple):
 
 
 class MeasureErrorNo:
-    """The errors that AutoTVM numbers."""
+    """AutoTVM's error numbers."""
 
     NO_ERROR = 0
     INSTANTIATION_ERROR = 1
@@ -54,11 +55,11 @@ ERRORS = {
     "wrong answer": MeasureErrorNo.WRONG_ANSWER,
     "timeout": MeasureErrorNo.RUN_TIMEOUT,
 }
-"""AutoTVM's numbers for what can become of a candidate."""
+"""AutoTVM's error numbers for tvmlite's kinds of failed candidates."""
 
 
 class Builder:
-    """Makes code of configurations, ``n_parallel`` of them in a batch."""
+    """Builds configurations, ``n_parallel`` of them in a batch."""
 
     def __init__(
         self, timeout: float = 10, n_parallel: int | None = None, build_kwargs: dict[str, Any] | None = None
@@ -70,17 +71,17 @@ class Builder:
         self.task: Any = None
 
     def set_task(self, task: Any, build_kwargs: dict[str, Any] | None = None) -> Any:
-        """What is built from now on."""
+        """Set the task to build."""
         self.task = task
         self.build_kwargs = {**(build_kwargs or {}), **self.user_build_kwargs}
 
     def build(self, measure_inputs: Sequence[MeasureInput]) -> Sequence[Any]:
-        """The code of each, or a MeasureResult that says why there is none."""
+        """Return for each input its built code, or a MeasureResult with the error."""
         raise NotImplementedError
 
 
 class Runner:
-    """Runs what a builder has built, and times it."""
+    """Runs and times what a builder has built."""
 
     def __init__(self, timeout: float = 5, n_parallel: int | None = None) -> None:
         self.timeout = timeout
@@ -88,15 +89,15 @@ class Runner:
         self.task: Any = None
 
     def set_task(self, task: Any) -> Any:
-        """What is run from now on."""
+        """Set the task to run."""
         self.task = task
 
     def get_build_kwargs(self) -> dict[str, Any]:
-        """What the builder needs to know of the machine."""
+        """Return the keyword arguments that the builder needs for this machine."""
         return {}
 
     def run(
         self, measure_inputs: Sequence[MeasureInput], build_results: Sequence[Any]
     ) -> list[MeasureResult]:
-        """The measurement of each."""
+        """Return the measurement of each input."""
         raise NotImplementedError

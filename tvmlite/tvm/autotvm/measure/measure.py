@@ -1,4 +1,4 @@
-"""How to measure: a builder and a runner together."""
+"""Measure options: a builder and a runner."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tvmlite.tvm.autotvm.measure.measure_methods import LocalBuilder, LocalRunne
 
 
 def measure_option(builder: Any, runner: Any) -> dict[str, Any]:
-    """What ``Tuner.tune`` takes: a builder and a runner, or ``"local"`` for either."""
+    """Return the measure option for ``Tuner.tune``: a builder and a runner, or ``"local"`` for either."""
     made = {"builder": builder, "runner": runner}
     for name, kind in (("builder", LocalBuilder), ("runner", LocalRunner)):
         if isinstance(made[name], str):
@@ -26,7 +26,7 @@ def measure_option(builder: Any, runner: Any) -> dict[str, Any]:
 
 
 def create_measure_batch(task: Any, option: dict[str, Any]) -> Callable[[Sequence[MeasureInput]], Any]:
-    """A function that measures a batch of inputs of ``task``; ``option`` is of ``measure_option``."""
+    """Return a function that measures a batch of inputs of ``task`` with a ``measure_option``."""
     builder, runner = option["builder"], option["runner"]
     attached = runner.set_task(task)
     builder.set_task(task, runner.get_build_kwargs())

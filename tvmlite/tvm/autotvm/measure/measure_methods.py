@@ -1,5 +1,5 @@
-"""Building and running on this machine, by ``tvmlite.autotune``: checked against a reference, in a process of
-its own."""
+"""Build and run candidates on this machine with ``tvmlite.autotune``: in a separate process, with their
+results checked against a reference."""
 
 from __future__ import annotations
 
@@ -28,8 +28,9 @@ from tvmlite.tvm.autotvm.task.space import InstantiationError
 
 
 class BuildResult(NamedTuple):
-    """The code of a configuration: ``candidate`` is what ``tvmlite.autotune`` runs, ``arg_info`` are the
-    shapes and dtypes of its arguments, ``time_cost`` the seconds it took. There is no file."""
+    """The built code of a configuration: ``candidate`` for the runner of ``tvmlite.autotune``, ``arg_info``
+    with the shapes and dtypes of its arguments, ``time_cost`` in seconds. ``filename`` is None: there is no
+    file."""
 
     filename: str | None
     arg_info: tuple[Any, ...]
@@ -39,8 +40,8 @@ class BuildResult(NamedTuple):
 
 
 class LocalBuilder(Builder):
-    """Makes code in this process. ``n_parallel`` is how many configurations a batch has; ``timeout``,
-    ``do_fork`` and ``runtime`` are of no account, and another ``build_func`` than the default is an error."""
+    """Builds in this process. ``n_parallel`` is the number of configurations in a batch; ``timeout``,
+    ``do_fork`` and ``runtime`` have no effect, and a ``build_func`` other than the default is an error."""
 
     def __init__(
         self,
@@ -82,10 +83,10 @@ class LocalBuilder(Builder):
 
 
 class LocalRunner(Runner):
-    """Measures on this machine: ``repeat`` runs of ``number`` calls each, or runs for ``repeat`` times
-    ``min_repeat_ms`` milliseconds if that is given. A candidate that computes something else than the plain
-    loops is an error; so is one that has not ended after ``timeout`` seconds. With
-    ``enable_cpu_cache_flush`` all of its arrays come from memory."""
+    """Measures on this machine: ``repeat`` runs of ``number`` calls each, or, if ``min_repeat_ms`` is given,
+    runs for ``repeat * min_repeat_ms`` milliseconds. A candidate fails if its results differ from those of
+    the unscheduled loops, or if it runs longer than ``timeout`` seconds. With ``enable_cpu_cache_flush`` none
+    of its arrays is in cache when it starts. ``cooldown_interval`` has no effect."""
 
     def __init__(
         self,
@@ -108,13 +109,13 @@ class LocalRunner(Runner):
 
     @property
     def ref_input(self) -> None:
-        """The arrays to measure with, in TVM; here they are made by chance, so that this is None."""
+        """In TVM, the arrays to measure with; always None here, as the arrays are random."""
 
     @ref_input.setter
     def ref_input(self, val: Any) -> None:
         if val is not None:
             raise UnsupportedError(
-                "LocalRunner: ref_input is given: candidates are measured with arrays made by chance",
+                "LocalRunner: ref_input is given: candidates are measured with random arrays",
                 Span.of_caller(),
                 hint="lib.time(...) of a compiled model times given arrays",
             )
@@ -165,7 +166,7 @@ class LocalRunner(Runner):
 
 
 class RPCRunner(Runner):
-    """TVM's runner on other machines; there is none here."""
+    """TVM's runner on other machines, which is not supported."""
 
     absent_because = "autotvm.LocalRunner measures on the machine itself"
 
@@ -174,7 +175,7 @@ class RPCRunner(Runner):
 
 
 def no_remote(name: str, what: str) -> NoReturn:
-    """The UnsupportedError of what would need another machine."""
+    """Raise the UnsupportedError of a function that needs another machine."""
     raise UnsupportedError(
         f"{name}: {what}: nothing is measured on other machines",
         Span.of_caller(),
@@ -183,7 +184,7 @@ def no_remote(name: str, what: str) -> NoReturn:
 
 
 def request_remote(device_key: str, *args: Any, **kwargs: Any) -> NoReturn:
-    """TVM's session on another machine; there is none here."""
+    """TVM's session on another machine, which is not supported."""
     no_remote("request_remote", repr(device_key))
 
 

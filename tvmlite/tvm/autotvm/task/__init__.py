@@ -1,4 +1,4 @@
-"""Templates, their spaces, tasks, and the contexts that templates take their configurations from."""
+"""Templates, their config spaces, tasks, and the contexts that supply templates with configurations."""
 
 from tvmlite.tvm.lazy import attributes
 

@@ -1,4 +1,4 @@
-"""Who is asked for the configuration of a template that runs: contexts, one inside the other."""
+"""Dispatch contexts: nested contexts that supply the configuration of a running template."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tvmlite.tvm.autotvm.task.space import FallbackConfigEntity
 
 
 class _Current(type):
-    """Gives the class its ``current``, the innermost context of this thread."""
+    """Gives the class the attribute ``current``, the innermost context of this thread."""
 
     _thread = threading.local()
 
@@ -27,24 +27,24 @@ class _Current(type):
 
 
 class DispatchContext(metaclass=_Current):
-    """Within ``with context:`` templates take their configurations from it, and from those around it what it
-    does not know."""
+    """Within ``with context:`` templates take their configurations from this context, or from an enclosing
+    one where this context has none."""
 
     warning_messages: set[str] = set()  # noqa: RUF012  TVM's programs clear it
-    """What was warned of already."""
+    """The warnings already issued."""
 
     def __init__(self) -> None:
         self._old_ctx: DispatchContext | None = None
 
     def query(self, target: Any, workload: Any) -> Config:
-        """The configuration of a ``workload``, a template's name and its arguments, for ``target``."""
+        """Return the configuration of ``workload``, a template's name and its arguments, for ``target``."""
         found = self._query_inside(target, workload)
         if found is None:
             return (self._old_ctx or _ROOT).query(target, workload)
         return found
 
     def update(self, target: Any, workload: Any, cfg: Config) -> None:
-        """From now on ``cfg`` is the configuration of ``workload``."""
+        """Set the configuration of ``workload`` to ``cfg``."""
         raise NotImplementedError
 
     def _query_inside(self, target: Any, workload: Any) -> Config | None:
@@ -60,7 +60,7 @@ class DispatchContext(metaclass=_Current):
 
 
 class ApplyConfig(DispatchContext):
-    """One configuration for whatever is asked."""
+    """Returns the same configuration for every workload."""
 
     def __init__(self, config: Config) -> None:
         super().__init__()
@@ -77,7 +77,8 @@ class ApplyConfig(DispatchContext):
 
 
 class ApplyFixedConfig(DispatchContext):
-    """Of each of ``tasks`` its first configuration, where the template is named in ``schedule_names``."""
+    """Returns the first configuration of the task among ``tasks`` that has the workload's template. Its cost
+    is set very low if ``schedule_names`` contains the template's name, else very high."""
 
     def __init__(self, tasks: Any, schedule_names: str | list[str]) -> None:
         super().__init__()
@@ -99,12 +100,12 @@ class ApplyFixedConfig(DispatchContext):
         )
 
     def update(self, target: Any, workload: Any, cfg: Config) -> None:
-        """See ``DispatchContext``: of no account, the configurations are fixed."""
+        """See ``DispatchContext``; ``cfg`` has no effect because the configurations are fixed."""
         self.workload = workload
 
 
 class FallbackContext(DispatchContext):
-    """The outermost context: templates choose their own defaults, with a warning for each workload."""
+    """The outermost context: templates use their default configurations, with a warning for each workload."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -125,7 +126,7 @@ class FallbackContext(DispatchContext):
             warn(message)
 
     def clear_cache(self, target: Any, workload: Any) -> None:
-        """Forget the configuration of ``workload``."""
+        """Remove the configuration of ``workload``."""
         self.memory.pop((str(target), workload), None)
 
     def update(self, target: Any, workload: Any, cfg: Config) -> None:
@@ -137,5 +138,5 @@ _ROOT = FallbackContext()
 
 
 def clear_fallback_cache(target: Any, workload: Any) -> None:
-    """Forget what the outermost context has for ``workload``."""
+    """Remove the configuration of ``workload`` from the outermost context."""
     _ROOT.clear_cache(target, workload)

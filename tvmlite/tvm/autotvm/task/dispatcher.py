@@ -1,4 +1,4 @@
-"""Contexts that know what was measured: the best of logs, by task."""
+"""Contexts that return the best measured configuration of each task, read from logs."""
 
 from __future__ import annotations
 
@@ -23,11 +23,12 @@ from tvmlite.tvm.autotvm.task.context import clear_fallback_cache as clear_fallb
 
 
 class ApplyHistoryBest(DispatchContext):
-    """The fastest configuration of each task in ``records``: a path, an open file, pairs of inputs and
-    results, or several of these.
+    """Returns the fastest configuration of each task in ``records``: a path, an open file, pairs of inputs
+    and results, or several of these.
 
-    Within the block ``relay.build`` takes them for the model's kernels, as templates do for their own. A task
-    is found by its template and arguments, whatever CPU it was measured on, as in TVM.
+    Within its ``with`` block ``relay.build`` uses these configurations for the model's kernels, as templates
+    do for theirs. A task is identified by its template and arguments, whatever CPU it was measured on, as in
+    TVM.
     """
 
     def __init__(self, records: Any) -> None:
@@ -39,7 +40,7 @@ class ApplyHistoryBest(DispatchContext):
             self.load(records)
 
     def load(self, records: Any) -> None:
-        """Add ``records`` to what is known; failed measurements do not count."""
+        """Add ``records``; failed measurements are ignored."""
         for inp, res in _pairs(records):
             if res.error_no != 0:
                 continue
@@ -55,7 +56,7 @@ class ApplyHistoryBest(DispatchContext):
         return self.best_by_targetkey[key][0].config if key in self.best_by_targetkey else None
 
     def update(self, target: Any, workload: Any, cfg: Config) -> None:
-        """See ``DispatchContext``: ``cfg`` counts as the best."""
+        """See ``DispatchContext``: ``cfg`` is preferred to all records."""
         cfg.cost = 0  # type: ignore[attr-defined]
         self._best_user_defined[targets.kind(target), workload] = cfg
 
@@ -75,7 +76,7 @@ class ApplyHistoryBest(DispatchContext):
 
 
 class ApplyGraphBest(DispatchContext):
-    """TVM's records of its graph tuner, one for each node; there is none here."""
+    """TVM's context for records of its graph tuner, one for each node; it is not supported."""
 
     def __init__(self, records: Any) -> None:
         raise InputError(

@@ -1,4 +1,4 @@
-"""Settings of knobs by AutoTVM's names: ``te.space``'s, which show their values as Python's lists do."""
+"""AutoTVM's classes of knob settings: those of ``te.space``, with values printed as Python lists."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from tvmlite.te.space.choices import AnnotateChoice, Choice, OptionChoice, Reord
 
 _OURS = {"vec": "vectorize"}
 _THEIRS = {"vectorize": "vec"}
-"""What AutoTVM calls an annotation that has another name here."""
+"""AutoTVM's names of annotations that have another name in tvmlite."""
 
 
 class SplitEntity(SplitChoice):
-    """How a loop is split: the lengths of the loops, outermost first."""
+    """How a loop is split: the extents of the resulting loops, outermost first."""
 
     size: list[int]  # type: ignore[assignment]
 
@@ -35,14 +35,14 @@ class SplitEntity(SplitChoice):
 
 
 class ReorderEntity(ReorderChoice):
-    """In which order loops stand."""
+    """The order of loops."""
 
     def __init__(self, perm: Sequence[int]) -> None:
         object.__setattr__(self, "permutation", tuple(perm))
 
     @property
     def perm(self) -> list[int]:  # type: ignore[override]
-        """``perm[i]`` is the old place of what becomes the loop in place ``i``."""
+        """``perm[i]`` is the old position of the loop at new position ``i``."""
         return list(self.permutation)
 
     def __eq__(self, other: object) -> bool:
@@ -65,7 +65,7 @@ class AnnotateEntity(AnnotateChoice):
 
     @property
     def anns(self) -> list[str]:  # type: ignore[override]
-        """The annotations, by AutoTVM's words."""
+        """The annotations under AutoTVM's names."""
         return [_THEIRS.get(one, one) for one in self.annotations]
 
     def apply(  # type: ignore[override]
@@ -79,10 +79,10 @@ class AnnotateEntity(AnnotateChoice):
         cfg: Any = None,
         source: Any = None,
     ) -> list[Any]:
-        """Annotate ``axes`` of the stage of ``op``; gives them.
+        """Annotate ``axes`` of the stage of ``op`` and return them.
 
-        With ``axis_lens`` a loop of more than ``max_unroll`` iterations that is to be unrolled, or one to be
-        vectorized whose length is not in ``vec_size``, is an error of the configuration ``cfg``.
+        With ``axis_lens``, unrolling a loop of more than ``max_unroll`` iterations, or vectorizing a loop
+        whose length is not in ``vec_size``, is reported as an error of the configuration ``cfg``.
         """
         if source is not None:
             raise UnsupportedError(
@@ -111,7 +111,7 @@ class AnnotateEntity(AnnotateChoice):
 
 
 class OtherOptionEntity(OptionChoice):
-    """A value of the template's own."""
+    """A value chosen from a list that the template gives."""
 
     def __init__(self, val: Any) -> None:
         object.__setattr__(self, "val", val)
@@ -130,7 +130,7 @@ class OtherOptionEntity(OptionChoice):
 
 
 def entity(choice: Choice) -> Choice:
-    """``choice`` by AutoTVM's class for it."""
+    """Convert ``choice`` to AutoTVM's class."""
     match choice:
         case SplitEntity() | ReorderEntity() | AnnotateEntity() | OtherOptionEntity():
             return choice
@@ -148,7 +148,7 @@ _KINDS = {"sp": (SplitEntity, int), "re": (ReorderEntity, int), "an": (AnnotateE
 
 
 def to_json(name: str, choice: Choice) -> list[Any]:
-    """The setting of the knob ``name`` as AutoTVM's logs write it."""
+    """The setting of the knob ``name`` in the format of AutoTVM's logs."""
     match entity(choice):
         case SplitEntity(size=size):
             return [name, "sp", list(size)]
@@ -161,7 +161,7 @@ def to_json(name: str, choice: Choice) -> list[Any]:
 
 
 def from_json(row: Any) -> tuple[str, Choice]:
-    """The name of a knob and its setting that ``row`` of a log holds; a ScheduleError if it is damaged."""
+    """Return the name and the setting of the knob in ``row`` of a log; a ScheduleError if it is damaged."""
     match row:
         case [str() as name, "ot", (None | bool() | int() | float() | str()) as value]:
             return name, OtherOptionEntity(value)

@@ -1,4 +1,4 @@
-"""The arithmetic operations of a computation, by TVM's rules of what counts."""
+"""Count the arithmetic operations of a computation by TVM's rules."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from tvmlite.tvm.absent import refusing
 
 
 class FlopCalculationError(ScheduleError, RuntimeError):
-    """The operations of a computation cannot be counted; TVM's error is a RuntimeError."""
+    """The operations of a computation cannot be counted. It is also a RuntimeError, as in TVM."""
 
 
 def compute_flop(sch: Schedule) -> int:
-    """The arithmetic operations of a computation; a FlopCalculationError if there are none, or some of its
-    stages cannot be counted.
+    """Count the arithmetic operations of a computation; a FlopCalculationError if there are none, or if some
+    of its stages cannot be counted.
 
-    An operator, a comparison among them, is one; indices, conversions and functions such as ``exp`` are none.
-    A stage that several others read counts for each.
+    An operator, including comparisons, counts as one; index arithmetic, conversions and functions such as
+    ``exp`` count as none. A stage counts once for each of its readers.
     """
 
     @functools.cache
@@ -43,9 +43,9 @@ def compute_flop(sch: Schedule) -> int:
 
 
 def stage_flop(op: Any) -> int:
-    """The arithmetic operations of a stage by the auto-scheduler's rules: its attribute ``FLOP``, or else
-    what ``compute_flop`` counts, without operators of another kind of dtype than the result. A stage that is
-    not computed counts none."""
+    """The arithmetic operations of a stage by the auto-scheduler's rules: its attribute ``FLOP``, or else the
+    count of ``compute_flop`` restricted to operators with an operand of the same kind of dtype as the result.
+    A stage that is not a compute counts as 0."""
     if not isinstance(op, t.ComputeOp):
         return 0
     stated = dict(op.attrs).get("FLOP")
@@ -60,7 +60,7 @@ def _kind(dtype: str) -> str:
 
 
 def _count(node: Any, kind: str | None = None) -> int:
-    """The operations of an expression; of operators, if ``kind`` is given, those with an operand of it."""
+    """Count the operations of an expression; with ``kind``, only operators with an operand of that kind."""
     count = functools.partial(_count, kind=kind)
     match node:
         case t.Reduce():

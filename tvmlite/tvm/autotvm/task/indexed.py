@@ -1,4 +1,4 @@
-"""Spaces as AutoTVM's tuners walk through them: by the numbers of their configurations."""
+"""Config spaces with the methods that AutoTVM's tuners use: configurations are addressed by their numbers."""
 
 from __future__ import annotations
 
@@ -14,25 +14,25 @@ from tvmlite.te.space.config import ConfigSpace
 _GENERATOR = np.random.default_rng()
 
 _DRAWS = 64
-"""So often a number is drawn before all that are left are listed."""
+"""The number of random draws before the remaining candidates are listed and one is picked."""
 
 
 class NoSuchConfig(ScheduleError, IndexError):
-    """A space has no configuration of that number; TVM's is an IndexError."""
+    """A space has no configuration with the requested number. It is also an IndexError, as in TVM."""
 
 
 class Indexed(ConfigSpace):
-    """What AutoTVM's spaces can do with numbers; ``multi_filter`` leaves numbers out."""
+    """AutoTVM's methods on configuration numbers; those excluded by ``multi_filter`` are skipped."""
 
     def get(self, index: int) -> Any:
-        """The configuration of that number."""
+        """Return the configuration with the number ``index``."""
         try:
             return super().get(index)
         except ScheduleError as error:
             raise NoSuchConfig(error.message, error.span) from None
 
     def subrange_length(self, start: int, end: int) -> int:
-        """How many configurations have numbers from ``start`` to below ``end``."""
+        """Return the number of configurations with numbers in ``[start, end)``."""
         self._check_range("subrange_length", start, end)
         valid = self._mask()
         return end - start if valid is None else int(valid[start:end].sum())
@@ -40,7 +40,7 @@ class Indexed(ConfigSpace):
     def get_rand_index(
         self, start: int | None = None, end: int | None = None, to_exclude: Collection[int] = ()
     ) -> int:
-        """A random number from ``start`` to below ``end`` that is not in ``to_exclude``."""
+        """Return a random number in ``[start, end)`` that is not in ``to_exclude``."""
         start, end = start or 0, self.range_length if end is None else end
         self._check_range("get_rand_index", start, end)
         for _ in range(_DRAWS if start < end else 0):
@@ -55,8 +55,8 @@ class Indexed(ConfigSpace):
     def get_next_index(
         self, index: int, n: int = 1, start: int | None = None, end: int | None = None
     ) -> int | None:
-        """The number of the configuration ``n`` after ``index``, before it if negative; None if it is not
-        between ``start`` and below ``end``."""
+        """Return the number of the ``n``-th configuration after ``index``, or before it if ``n`` is negative;
+        None if it is outside ``[start, end)``."""
         start, end = start or 0, self.range_length if end is None else end
         self._check_range("get_next_index", start, end)
         step, left = (1 if n > 0 else -1), abs(n)
@@ -68,13 +68,14 @@ class Indexed(ConfigSpace):
         return index
 
     def sample_ints(self, m: int) -> list[int]:
-        """``m`` different numbers of configurations, at random; all of them if they are fewer."""
+        """Return ``m`` different random numbers of configurations; all numbers if there are fewer."""
         indices = self.indices()
         chosen = _GENERATOR.choice(len(indices), min(m, len(indices)), replace=False)
         return [int(indices[place]) for place in chosen]
 
     def random_walk(self, point: int) -> int:
-        """A configuration that differs from the one with the number ``point`` in one knob at least."""
+        """Return the number of a configuration that differs from number ``point`` in one knob, or if none is
+        found in 1000 draws, of any other."""
         if len(self) < 2:
             raise ScheduleError("random_walk: the space has one configuration", Span.of_caller())
         dims = self.dims
@@ -88,11 +89,11 @@ class Indexed(ConfigSpace):
         return self.get_rand_index(to_exclude=(point,))
 
     def point2knob(self, point: int) -> list[int]:
-        """The place of each knob's setting."""
+        """Return the position of each knob's setting in the configuration number ``point``."""
         return self.positions(np.array([point]))[0].tolist()
 
     def knob2point(self, knob: Sequence[int]) -> int:
-        """The number of the configuration whose settings have these places."""
+        """Return the number of the configuration whose settings have the positions ``knob``."""
         return int(self.numbers(np.array([knob]))[0])
 
     def _check_range(self, where: str, start: int, end: int) -> None:

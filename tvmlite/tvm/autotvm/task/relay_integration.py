@@ -27,12 +27,13 @@ def extract_from_program(
     target_host: Any = None,
     ops: Iterable[Any] | None = None,
 ) -> list[Task]:
-    """The tasks of ``mod``, a module or a function, each once: its kernels that have more than one schedule.
+    """Return the tasks of ``mod``, a module or a function, without duplicates: its kernels that have more
+    than one schedule.
 
-    ``ops`` are operators, or their names: only kernels that contain one of them count, or that passes made of
-    one which no kernel contains any more. A kernel is a fused group here, so that a convolution with a relu
-    is another task than one without. TVM's tasks are operators: of most models it extracts fewer, and its
-    logs of them do not match. Inputs must have fixed shapes.
+    ``ops`` are operators or their names: only kernels that contain one of them are returned, or, if no kernel
+    contains it any more, kernels that passes have derived from it. A kernel is a fused group here, so a
+    convolution with a relu is another task than one without. In TVM a task is a single operator: for most
+    models TVM extracts fewer tasks, and its logs do not match these tasks. Inputs must have fixed shapes.
     """
     return [Task.of(core, target) for core, _ in kernel_tasks(mod, params, target, ops)]
 
@@ -44,7 +45,7 @@ def extract_from_multiple_program(
     target_host: Any = None,
     ops: Iterable[Any] | None = None,
 ) -> list[Task]:
-    """The tasks of several models, each once."""
+    """Return the tasks of several models, without duplicates."""
     wanted = None if ops is None else list(ops)
     found: dict[str, space.Task] = {}
     for mod, given in zip(mods, params, strict=True):
@@ -55,7 +56,7 @@ def extract_from_multiple_program(
 def kernel_tasks(
     mod: Any, params: Mapping[str, Any] | None, target: Any, ops: Iterable[Any] | None = None
 ) -> list[tuple[space.Task, int]]:
-    """The tasks of ``mod`` with how often each kernel is called in a run."""
+    """Return the tasks of ``mod``, each with the number of its kernel's calls in a run."""
     wanted = None if ops is None else {_name(one) for one in ops}
     machine = targets.machine(target)
     found: dict[str, tuple[space.Task, int]] = {}
@@ -73,8 +74,8 @@ def kernel_tasks(
 
 
 def _kernels_of(kernels: Sequence[Any], module: Module, wanted: Iterable[str]) -> list[Any]:
-    """Those of ``kernels`` that have an operator that is ``wanted``, or are parts of one that passes took
-    apart. A warning for one of ``module`` of which no kernel is known to be a part."""
+    """Select the ``kernels`` that contain a ``wanted`` operator, or that compute a part of one that passes
+    have decomposed. Warns if an operator of ``module`` is found in no kernel."""
     chosen: set[int] = set()
     for one in sorted(wanted):
         found = [k for k in kernels if any(_stands_for(name, one) for name in k.task.operators)]
@@ -91,13 +92,13 @@ def _kernels_of(kernels: Sequence[Any], module: Module, wanted: Iterable[str]) -
 
 
 def _comes_from(group: Function, calls: Iterable[Call]) -> bool:
-    """Whether ``group`` computes a part of one of ``calls``: what a pass makes of a call has its span."""
+    """Whether ``group`` computes a part of one of ``calls``: passes keep the span of the original call."""
     spans = {id(one.span) for one in calls if one.span is not None}
     return any(isinstance(one, Call) and id(one.span) in spans for one in reachable(group.body))
 
 
 def bound(mod: Any, params: Mapping[str, Any] | None) -> Module:
-    """``mod`` as a module whose parameters named in ``params`` are constants."""
+    """Return ``mod`` as a module in which the parameters named in ``params`` are constants."""
     if type(mod).__module__.startswith("tvmlite.tvm."):
         whole = mod if isinstance(mod, IRModule) else IRModule.from_expr(mod)
         return prepared(whole, params or {})
@@ -120,12 +121,12 @@ def _name(op: Any) -> str:
 
 _FORMS = ("contrib_", "depthwise_")
 _OTHERS = ("_transpose",)
-"""What distinguishes an operator of the model from another, and not a form of it."""
+"""Suffixes that name a different operator of the model, not a form of the same one."""
 
 
 def _stands_for(name: str, wanted: str) -> bool:
-    """Whether the operator ``name`` of a kernel is ``wanted``, or a form of it that passes make:
-    ``nn.contrib_conv2d_NCHWc`` is one of ``nn.conv2d``."""
+    """Whether a kernel's operator ``name`` is ``wanted`` or a form of it that passes create:
+    ``nn.contrib_conv2d_NCHWc`` is a form of ``nn.conv2d``."""
     room, _, short = name.rpartition(".")
     wanted_room, _, base = wanted.rpartition(".")
     for form in _FORMS:

@@ -1,7 +1,7 @@
-"""Spaces and configurations of AutoTVM's templates, over ``te.space``.
+"""Config spaces and configurations of AutoTVM's templates, over ``te.space``.
 
-What differs from ``te.space``: the policies of orders and annotations are TVM's, a split by ``factors`` has
-no tail, and a knob that is defined again has its new settings.
+Differences from ``te.space``: the policies for reordering and annotating are TVM's, a split with policy
+``factors`` has no tail, and defining a knob again replaces its settings.
 """
 
 from __future__ import annotations
@@ -30,15 +30,15 @@ from tvmlite.tvm.autotvm.task.indexed import Indexed
 
 
 class InstantiationError(ScheduleError):
-    """A template has called ``cfg.raise_error`` of its configuration."""
+    """A template has called ``cfg.raise_error`` for its configuration."""
 
 
 class NoSuchSplit(ScheduleError, RuntimeError):
-    """No split of a knob is within bounds; TVM's is a RuntimeError."""
+    """No split of a knob satisfies the constraints. It is also a RuntimeError, as in TVM."""
 
 
 class _Knobs(ours.Config):
-    """Knobs as TVM's templates define them, and what they report of a configuration."""
+    """TVM's methods to define knobs, and the errors that a template reports for a configuration."""
 
     def __init__(self, *args: Any) -> None:
         super().__init__(*args)
@@ -47,14 +47,14 @@ class _Knobs(ours.Config):
         self.cost: float | None = None
 
     def define_split(self, name: str, axis: Any, policy: str = "factors", **kwargs: Any) -> Any:  # type: ignore[override]
-        """A knob: how to split a loop into ``num_outputs`` loops; ``te.space`` says the same of the rest."""
+        """Define a knob that splits a loop into ``num_outputs`` loops; see ``te.space`` for the rest."""
         kwargs.setdefault("num_outputs", 2)
         kwargs.setdefault("no_tail", policy == "factors")
         return super().define_split(name, axis, policy=policy, **kwargs)
 
     def define_reorder(self, name: str, axes: Sequence[Any], policy: str, **kwargs: Any) -> Any:  # type: ignore[override]
-        """A knob: the order of ``axes``. ``candidate``, ``spatial`` and ``reduce`` are lists of lists of
-        them, ``interval`` are the first place and the one behind the last."""
+        """Define a knob for the order of ``axes``. ``candidate``, ``spatial`` and ``reduce`` are lists of
+        lists of axes; ``interval`` is the first position and the position after the last."""
         places = {axis: place for place, axis in enumerate(axes)}
         match policy, kwargs:
             case "candidate", {"candidate": given}:
@@ -75,8 +75,8 @@ class _Knobs(ours.Config):
         return super().define_reorder(name, axes, "candidate", candidate=orders)
 
     def define_annotate(self, name: str, axes: Sequence[Any], policy: str, **kwargs: Any) -> Any:  # type: ignore[override]
-        """A knob: how to annotate ``axes``. ``policy`` has TVM's words: ``unroll``, ``vec``, ``try_unroll``,
-        ``try_vec``, ``try_unroll_vec``; of a loop nest one loop at most is vectorized."""
+        """Define a knob that annotates ``axes``. ``policy`` is one of TVM's: ``unroll``, ``vec``,
+        ``try_unroll``, ``try_vec``, ``try_unroll_vec``. At most one loop of a nest is vectorized."""
         words = policy.replace("try", "none").split("_")
         if policy in ("bind_gpu", "bind_gpu_virtual", "locate_cache"):
             raise UnsupportedError(
@@ -92,19 +92,19 @@ class _Knobs(ours.Config):
         return super().define_annotate(name, axes, policy, **kwargs)
 
     def define_knob(self, name: str, candidate: Sequence[Any]) -> None:
-        """A knob with the values ``candidate``."""
+        """Define a knob with the values ``candidate``."""
         self._define(name, lambda: [entity(one) for one in knobs.option_choices(list(candidate))])
 
     def add_flop(self, flop: Any) -> None:
-        """Count ``flop`` arithmetic operations, a number or a constant expression."""
+        """Add ``flop``, a number or a constant expression, to the arithmetic operations of the task."""
         super().add_flop(float(getattr(flop, "value", flop)))
 
     def raise_error(self, msg: str) -> None:
-        """Say why this configuration cannot be used."""
+        """Record ``msg`` as a reason why this configuration cannot be used."""
         self.errors.append(msg)
 
     def valid(self) -> bool:
-        """Whether the template has found nothing wrong with this configuration."""
+        """Whether the template has reported no error for this configuration."""
         return not self.errors
 
     def __iter__(self) -> Iterator[str]:
@@ -112,14 +112,14 @@ class _Knobs(ours.Config):
 
     @staticmethod
     def axis(length: Any) -> VirtualAxis:  # type: ignore[override]
-        """A stand-in for a loop, or for one of ``length`` iterations."""
+        """A stand-in for a loop of ``length`` iterations; ``length`` may already be one."""
         return length if isinstance(length, VirtualAxis) else ours.Config.axis(length)
 
     reduce_axis = axis
 
 
 class TransformSpace(list[Any]):
-    """The settings that a knob may have, in order."""
+    """The possible settings of a knob, in order."""
 
     @property
     def entities(self) -> list[Any]:
@@ -128,7 +128,7 @@ class TransformSpace(list[Any]):
 
     @property
     def num_output(self) -> int:
-        """How many loops, or values, a setting makes."""
+        """The number of loops of a split, reorder or annotate setting; 0 for other knobs."""
         match self[0]:
             case SplitEntity(size=each) | ReorderEntity(permutation=each) | AnnotateEntity(annotations=each):
                 return len(each)
@@ -136,7 +136,7 @@ class TransformSpace(list[Any]):
 
 
 class ConfigSpace(_Knobs, Indexed):
-    """Every combination of the settings of its knobs."""
+    """All combinations of its knobs' settings."""
 
     def _define(self, name: str, settings: Callable[[], list[Any]]) -> None:
         self.space_map[name] = TransformSpace(entity(one) for one in settings())
@@ -153,7 +153,7 @@ class ConfigSpace(_Knobs, Indexed):
 
 
 class ConfigEntity(_Knobs, ours.ConfigEntity):
-    """One setting of every knob, with its number in its space."""
+    """A setting for every knob, with the number of the configuration in its space."""
 
     def __init__(
         self,
@@ -167,12 +167,12 @@ class ConfigEntity(_Knobs, ours.ConfigEntity):
 
     @staticmethod
     def of(config: ours.ConfigEntity, code_hash: str | None = None) -> ConfigEntity:
-        """``config`` by AutoTVM's class for it."""
+        """Convert ``config`` to AutoTVM's class."""
         return ConfigEntity(config.index, code_hash, config.settings)
 
     @property
     def _entity_map(self) -> dict[str, Choice]:
-        """The settings, under the name that TVM's programs reach for."""
+        """The settings, under the private name that TVM's programs access."""
         return self.settings
 
     @_entity_map.setter
@@ -180,8 +180,7 @@ class ConfigEntity(_Knobs, ours.ConfigEntity):
         self.settings = settings
 
     def get_flatten_feature(self) -> np.ndarray:
-        """The settings as numbers in a row; annotations as one place each of ``none``, ``vec`` and
-        ``unroll``."""
+        """Return the settings as a vector of numbers, with annotations one-hot encoded."""
         row: list[float] = []
         for one in self.settings.values():
             match one:
@@ -196,17 +195,17 @@ class ConfigEntity(_Knobs, ours.ConfigEntity):
         return np.array(row, np.float32)
 
     def get_other_option(self) -> dict[str, Any]:
-        """The values of the knobs that ``define_knob`` made."""
+        """Return the values of the knobs defined by ``define_knob``."""
         return {name: one.val for name, one in self.settings.items() if isinstance(one, OtherOptionEntity)}
 
     def to_json_dict(self) -> dict[str, Any]:
-        """As AutoTVM's logs write it."""
+        """Return the configuration in the format of AutoTVM's logs."""
         rows = [to_json(name, one) for name, one in self.settings.items()]
         return {"index": self.index, "code_hash": self.code_hash, "entity": rows}
 
     @staticmethod
     def from_json_dict(fields: Any) -> ConfigEntity:
-        """What ``to_json_dict`` wrote; a ScheduleError if it is damaged."""
+        """Return the configuration that ``to_json_dict`` has written; a ScheduleError if it is damaged."""
         match fields:
             case {"entity": [*rows], **rest}:
                 index, code = rest.get("index"), rest.get("code_hash")
@@ -225,7 +224,7 @@ class ConfigEntity(_Knobs, ours.ConfigEntity):
 
 
 class KernelConfigEntity(ConfigEntity):
-    """A configuration of a model's kernel, whose templates are tvmlite's: knobs are defined as theirs are."""
+    """A configuration of a model's kernel; knobs are defined as in tvmlite's templates (``te.space``)."""
 
     define_split = ours.Config.define_split  # pyright: ignore[reportAssignmentType]
     define_reorder = ours.Config.define_reorder  # pyright: ignore[reportAssignmentType]
@@ -234,27 +233,27 @@ class KernelConfigEntity(ConfigEntity):
 
     @staticmethod
     def of(config: ours.ConfigEntity, code_hash: str | None = None) -> KernelConfigEntity:
-        """``config`` as a kernel's."""
+        """Convert ``config`` to this class."""
         return KernelConfigEntity(config.index, code_hash, config.settings)
 
 
 class KernelConfigSpace(Indexed, ours.ConfigSpace):
-    """The space of a model's kernel that has one template."""
+    """The config space of a model's kernel that has one template."""
 
     def _at(self, index: int) -> KernelConfigEntity:
         return KernelConfigEntity.of(super()._at(index))
 
 
 class RuleConfigSpace(Indexed, RuleSpace):
-    """The space of a model's kernel that has several templates."""
+    """The config space of a model's kernel that has several templates."""
 
     def _at(self, index: int) -> KernelConfigEntity:
         return KernelConfigEntity.of(super()._at(index))
 
 
 class FallbackConfigEntity(_Knobs, ours.FallbackConfig):
-    """A configuration that was not measured: of each knob the first setting, unless the template says
-    another."""
+    """The default configuration of a workload that was not measured: the first setting of each knob, unless
+    the template sets another."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -273,7 +272,7 @@ class FallbackConfigEntity(_Knobs, ours.FallbackConfig):
         super().__setitem__(name, entity(choice))
 
     def fallback_split(self, name: str, constraints: Sequence[int]) -> None:
-        """See ``te.space.FallbackConfig``; the outermost length is written out."""
+        """See ``te.space.FallbackConfig``; the outermost extent is computed instead of left open."""
         try:
             super().fallback_split(name, constraints)
         except ScheduleError as error:
@@ -282,7 +281,7 @@ class FallbackConfigEntity(_Knobs, ours.FallbackConfig):
         self.settings[name] = SplitEntity([-(-self._lengths[name] // math.prod(inner)), *inner])
 
     def fallback_with_reference_log(self, ref_log: Any) -> None:
-        """TVM takes the splits of a similar workload from logs that it downloads; there are none here."""
+        """In TVM, take splits of a similar workload from downloaded logs; not supported."""
         raise UnsupportedError(
             "fallback_with_reference_log: no logs come with the package", Span.of_caller(), "tune the task"
         )
@@ -294,7 +293,7 @@ class FallbackConfigEntity(_Knobs, ours.FallbackConfig):
 
 
 def _merged(chains: Sequence[Sequence[int]]) -> list[int]:
-    """The ``chains`` in one, each in its own order: next comes the first of the longest that is left."""
+    """Merge ``chains``, keeping each one's order; the next element is from the longest remaining chain."""
     left = [list(chain) for chain in chains]
     made = []
     while any(left):

@@ -1,4 +1,4 @@
-"""Templates and tasks as AutoTVM has them, over ``te.space``'s."""
+"""AutoTVM's templates and tasks, over those of ``te.space``."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ from tvmlite.tvm.autotvm.task.space import (
 )
 
 TASK_TABLE: dict[str, Callable[..., Any]] = {}
-"""Schedule functions by the names of their templates."""
+"""Schedule functions by template name."""
 
 
 def serialize_args(args: Sequence[Any]) -> tuple[Any, ...]:
-    """A task's arguments as a tuple that can be a key: tensors by their shapes and dtypes."""
+    """Return a task's arguments as a hashable tuple; tensors become their shapes and dtypes."""
     return tuple(map(_serialized, args))
 
 
@@ -55,7 +55,7 @@ def _serialized(value: Any) -> Any:
 
 
 def deserialize_args(args: Sequence[Any]) -> list[Any]:
-    """The arguments that ``serialize_args`` wrote down, tensors as placeholders."""
+    """Return the arguments that ``serialize_args`` has encoded, with tensors as placeholders."""
     return [placeholder(one[1], one[2]) if _is_tensor(one) else one for one in args]
 
 
@@ -64,12 +64,12 @@ def _is_tensor(one: Any) -> bool:
 
 
 def args_to_workload(args: Sequence[Any], task_name: str | None = None) -> tuple[Any, ...]:
-    """A template's name and its arguments, by which configurations are found."""
+    """Return a template's name and its arguments, the key under which configurations are stored."""
     return (() if task_name is None else (task_name,)) + serialize_args(args)
 
 
 class Task:
-    """A template with arguments. ``create`` makes one that has a ``config_space`` and can be tuned."""
+    """A template with arguments. ``create`` returns a task with a ``config_space``, which can be tuned."""
 
     def __init__(self, name: str, args: Sequence[Any]) -> None:
         self.name = name
@@ -95,7 +95,7 @@ class Task:
 
     @property
     def core(self) -> space.Task:
-        """The task as ``tvmlite.autotune`` takes it; made when it is first needed of one that was read."""
+        """The task for ``tvmlite.autotune``; if the task was read from a log, created on first access."""
         if self._core is None:
             made = create(self.name, self.args, self.target)
             self._core, self.config_space, self.flop = made.core, made.config_space, made.flop
@@ -107,15 +107,15 @@ class Task:
         return args_to_workload(self.args, self.name)
 
     def instantiate(self, config: Any) -> tuple[Schedule, list[Any]]:
-        """The schedule with its knobs set by ``config``, and the function's arguments."""
+        """Return the schedule with its knobs set by ``config``, and the arguments of the function."""
         return self.core.instantiate(self.fitting(config))
 
     def __reduce__(self) -> Any:
-        """A task is pickled as its name, arguments and target: the process that reads it has the template."""
+        """Pickle name, arguments and target; the process that unpickles the task must have the template."""
         return _again, (self.name, self.args, None if self.target is None else str(self.target))
 
     def fitting(self, config: Any) -> Any:
-        """``config`` as the template of this task takes it: those of models' kernels are tvmlite's own."""
+        """Convert ``config`` for this task's template: those of models' kernels take tvmlite's classes."""
         is_own = self.name in TASK_TABLE or not isinstance(config, ConfigEntity)
         return config if is_own else KernelConfigEntity.of(config, config.code_hash)
 
@@ -126,7 +126,7 @@ class Task:
 
     @staticmethod
     def of(core: space.Task, target: Any) -> Task:
-        """A task of ``te.space`` by AutoTVM's class for it."""
+        """Convert a task of ``te.space`` to AutoTVM's class."""
         made = Task(core.name, core.args)
         made._core, made.flop, made.target = core, core.flop, target
         rules = getattr(core.config_space, "rules", None)
@@ -139,15 +139,15 @@ class Task:
 
 
 def _again(name: str, args: tuple[Any, ...], target: str | None) -> Task:
-    """A task that was pickled."""
+    """Restore a pickled task."""
     made = Task(name, args)
     made.target = target
     return made if target is None or name not in TASK_TABLE else create(name, args, target)
 
 
 def template(task_name: str, func: Callable[..., Any] | None = None) -> Any:
-    """Register a schedule function as a decorator; what is decorated takes its configuration from the context
-    in force when it is called (``autotvm.apply_history_best``), or else its defaults."""
+    """Decorator that registers a schedule function. The decorated function takes its configuration from the
+    current context (``autotvm.apply_history_best``), or else its defaults."""
     if func is None:
         return functools.partial(template, task_name)
     register_customized_task(task_name, func)
@@ -162,7 +162,7 @@ def template(task_name: str, func: Callable[..., Any] | None = None) -> Any:
 
 
 def register_customized_task(name: str, func: Callable[..., Any] | None = None) -> Any:
-    """Register a schedule function under ``name``, without a change of the function."""
+    """Register a schedule function under ``name`` without changing the function."""
     if func is None:
         return functools.partial(register_customized_task, name)
 
@@ -181,11 +181,11 @@ def register_customized_task(name: str, func: Callable[..., Any] | None = None) 
 
 
 _TARGETS: dict[Target, Any] = {}
-"""Targets as users gave them, by the machines they describe: templates ask for TVM's."""
+"""The user's targets by machine: templates expect TVM's target objects."""
 
 
 def _own(config: space.Config) -> Any:
-    """``config`` by the classes of this package: templates use what these know."""
+    """Convert ``config`` to the class of this package, whose methods templates use."""
     if isinstance(config, (ConfigSpace, ConfigEntity, FallbackConfigEntity)):
         return config
     if isinstance(config, space.ConfigEntity):
@@ -198,8 +198,7 @@ def _own(config: space.Config) -> Any:
 
 
 def create(task_name: str, args: Sequence[Any], target: Any = None, target_host: Any = None) -> Task:
-    """The task of the template ``task_name`` with ``args``; ``target_host`` is where the host's code runs,
-    which is the same machine."""
+    """Return the task of the template ``task_name`` with ``args``; ``target_host`` has no effect."""
     target = targets.current() if target is None else target
     host = targets.machine(target)
     if hasattr(target, "__enter__"):
@@ -213,7 +212,7 @@ def create(task_name: str, args: Sequence[Any], target: Any = None, target_host:
 
 
 def get_config() -> Any:
-    """The configuration in force: a space while knobs are collected, else one setting of each."""
+    """Return the configuration in force: a config space while knobs are collected, else their settings."""
     return DispatchContext.current.query(targets.current(), None)
 
 

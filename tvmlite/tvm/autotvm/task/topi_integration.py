@@ -1,4 +1,4 @@
-"""Templates in two parts: a function that computes and one that schedules, registered under one name."""
+"""Templates in two parts, a compute function and a schedule function registered under one name."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from tvmlite.tvm.autotvm.task.task import args_to_workload, register_customized_
 _COMPUTES: dict[str, Callable[..., Any]] = {}
 _SCHEDULES: dict[str, Callable[..., Any]] = {}
 _WORKLOADS: dict[Any, Any] = {}
-"""The workload of what a registered function has computed, by its operation."""
+"""The workload of each operation that a registered function has computed."""
 
 
 def register_topi_compute(task_name: str, func: Callable[..., Any] | None = None) -> Any:
-    """Register ``func(cfg, *args)``, which computes; what is decorated is called without ``cfg``, and takes
-    it from the context in force."""
+    """Register the compute function ``func(cfg, *args)``. The decorated function is called without ``cfg``,
+    which comes from the current context."""
     if func is None:
         return functools.partial(register_topi_compute, task_name)
     _COMPUTES[task_name] = func
@@ -40,8 +40,8 @@ def register_topi_compute(task_name: str, func: Callable[..., Any] | None = None
 
 
 def register_topi_schedule(task_name: str, func: Callable[..., Any] | None = None) -> Any:
-    """Register ``func(cfg, outs)``, which schedules what the function of the same name has computed; what is
-    decorated is called without ``cfg``."""
+    """Register ``func(cfg, outs)``, which schedules the outputs of the compute function of the same name. The
+    decorated function is called without ``cfg``."""
     if func is None:
         return functools.partial(register_topi_schedule, task_name)
     _SCHEDULES[task_name] = func
@@ -56,8 +56,8 @@ def register_topi_schedule(task_name: str, func: Callable[..., Any] | None = Non
 
 
 def get_workload(outs: Any, task_name: str | None = None) -> Any:
-    """The workload that one of ``outs``, or what it needs, was computed for; a ScheduleError if there is
-    none."""
+    """Return the workload for which one of ``outs``, or a tensor they depend on, was computed; a
+    ScheduleError if there is none."""
     reached = [one.op for one in (outs if isinstance(outs, (list, tuple)) else [outs])]
     for op in reached:
         if op in _WORKLOADS and task_name in (None, _WORKLOADS[op][0]):
@@ -70,7 +70,7 @@ def get_workload(outs: Any, task_name: str | None = None) -> Any:
 
 
 def _register(name: str) -> None:
-    """Both parts as one template, once both are there."""
+    """Register both parts as one template as soon as both are known."""
     if name not in _COMPUTES or name not in _SCHEDULES:
         return
 
@@ -84,7 +84,7 @@ def _register(name: str) -> None:
 
 
 def _inputs(outputs: Sequence[Tensor]) -> list[Tensor]:
-    """The placeholders that ``outputs`` need, in the order in which they are met."""
+    """Return the placeholders that ``outputs`` depend on, in the order of the traversal."""
     reached = list(outputs)
     for tensor in reached:
         reached += [one for one in tensor.op.inputs if one not in reached]

@@ -1,4 +1,4 @@
-"""Tuners, and what to do after each batch."""
+"""Tuners, and callbacks that run after each batch."""
 
 from tvmlite.tvm.lazy import attributes
 

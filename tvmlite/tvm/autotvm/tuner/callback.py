@@ -1,4 +1,4 @@
-"""What to do after each batch of measurements."""
+"""Callbacks that run after each batch of measurements."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ logger = logging.getLogger("autotvm")
 
 
 def log_to_file(file_out: Any, protocol: str = "json") -> Callback:
-    """Add each record to the file ``file_out``, a path or an open file of text."""
+    """Append each record to the file ``file_out``, a path or an open text file."""
 
     def log(_tuner: Any, inputs: Sequence[MeasureInput], results: Sequence[MeasureResult]) -> None:
         text = "".join(f"{encode(inp, res, protocol)}\n" for inp, res in zip(inputs, results, strict=True))
@@ -45,34 +45,34 @@ def log_to_database(db: Any) -> Callback:
 
 
 class Monitor:
-    """Keeps the operations a second of each trial (``scores``), 0 for those that failed, and when it
+    """Keeps the operations per second of each trial (``scores``; 0 if it failed) and the time when it
     ended."""
 
     def __init__(self) -> None:
         self.reset()
 
     def __call__(self, tuner: Any, inputs: Sequence[MeasureInput], results: Sequence[MeasureResult]) -> None:
-        """Take a batch."""
+        """Add the results of a batch."""
         self.scores += [flops_of(inp, res) for inp, res in zip(inputs, results, strict=True)]
         self.timestamps += [res.timestamp for res in results]
 
     def reset(self) -> None:
-        """Forget all trials."""
+        """Remove all trials."""
         self.scores: list[float] = []
         self.timestamps: list[float] = []
 
     def trial_scores(self) -> np.ndarray:
-        """The operations a second of all trials."""
+        """Return the operations per second of all trials."""
         return np.array(self.scores)
 
     def trial_timestamps(self) -> np.ndarray:
-        """When each trial ended, seconds since 1970."""
+        """Return the end of each trial, in seconds since 1970."""
         return np.array(self.timestamps)
 
 
 def progress_bar(total: int, prefix: str = "", si_prefix: str = "G") -> Callback:
-    """Show the last and the best operations a second and how many of ``total`` trials are done, on one line
-    of a terminal; ``si_prefix`` is the unit. Nothing is shown where the output is no terminal, or trials are
+    """Show the last and the best operations per second and how many of ``total`` trials are done, on one line
+    of a terminal, in units of ``si_prefix``. Shows nothing if stdout is not a terminal or if each trial is
     logged."""
     format_si_prefix(0, si_prefix)
     start, done = time.monotonic(), 0

@@ -1,4 +1,4 @@
-"""The genetic tuner, which is ``tvmlite.autotune``'s."""
+"""The genetic tuner, over the one of ``tvmlite.autotune``."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from tvmlite.tvm.autotvm.tuner.tuner import Tuner, flops_of
 
 
 class GATuner(Tuner):
-    """Knobs of two fast parents mixed, now and then one changed.
+    """Combines the knob settings of two fast parents and mutates some of them.
 
-    ``genes`` are the configurations of a generation of ``pop_size``, as places of their knobs' settings;
-    ``visited`` are the numbers of all proposed. ``elite_num`` is of no account: all of the best
+    ``genes`` are the configurations of a generation of ``pop_size``, as positions of their knobs' settings;
+    ``visited`` are the numbers of all proposed configurations. ``elite_num`` has no effect: all of the best
     ``pop_size`` are parents.
     """
 
@@ -43,7 +43,7 @@ class GATuner(Tuner):
         return self.trial_pt < len(self._generation) or len(self.visited) < len(self.space)
 
     def next_batch(self, batch_size: int) -> list[Any]:
-        """See ``Tuner``; a generation is measured before the next is made of it."""
+        """See ``Tuner``; a generation is measured completely before the next is derived from it."""
         if self.trial_pt >= len(self._generation):
             self._breed()
         chosen = self._generation[self.trial_pt : self.trial_pt + batch_size]
@@ -56,7 +56,7 @@ class GATuner(Tuner):
         self._core.learn([inp.config.index for inp in inputs], speeds)
 
     def load_history(self, data_set: Any, min_seed_records: int = 500) -> None:
-        """Nothing: parents are what this tuner has measured."""
+        """Do nothing: parents come from this tuner's own measurements only."""
 
     def _breed(self) -> None:
         self._generation = self._core.propose(self.pop_size)

@@ -1,4 +1,4 @@
-"""Tuners that go by the numbers of configurations alone."""
+"""Tuners that choose configurations by their numbers only, not by measurements."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from tvmlite.tvm.autotvm.tuner.tuner import Tuner
 
 
 class IndexBaseTuner(Tuner):
-    """Proposes configurations whose numbers are in ``range_idx``, both ends included; all if that is None."""
+    """Proposes configurations with numbers in ``range_idx``, both ends included; None means all."""
 
     def __init__(self, task: Any, range_idx: tuple[int, int] | None = None) -> None:
         super().__init__(task)
@@ -28,7 +28,7 @@ class IndexBaseTuner(Tuner):
 
     @property
     def counter(self) -> int:
-        """How many were proposed."""
+        """The number of proposed configurations."""
         return len(self.visited)
 
     def has_next(self) -> bool:
@@ -36,11 +36,11 @@ class IndexBaseTuner(Tuner):
         return len(self.visited) < self.visited_max
 
     def load_history(self, data_set: Any, min_seed_records: int = 500) -> None:
-        """Nothing: what was measured has no say in what is proposed."""
+        """Do nothing: proposals do not depend on measurements."""
 
 
 class GridSearchTuner(IndexBaseTuner):
-    """All configurations in order; ``index`` is the next."""
+    """Proposes all configurations in order; ``index`` is the next."""
 
     def __init__(self, task: Any, range_idx: tuple[int, int] | None = None) -> None:
         super().__init__(task, range_idx)
@@ -59,7 +59,7 @@ class GridSearchTuner(IndexBaseTuner):
 
 
 class RandomTuner(IndexBaseTuner):
-    """Any configuration that was not proposed, as likely as any other."""
+    """Proposes configurations uniformly at random, without repetition."""
 
     def next_batch(self, batch_size: int) -> list[Any]:
         """See ``Tuner``."""

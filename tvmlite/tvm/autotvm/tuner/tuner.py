@@ -1,4 +1,4 @@
-"""What all tuners share: the loop of proposing, measuring and learning, by AutoTVM's protocol."""
+"""The base class of tuners: the loop of proposing, measuring and learning, with AutoTVM's interface."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tvmlite.tvm.autotvm.utils import format_si_prefix
 logger = logging.getLogger("autotvm")
 
 MOST_ERRORS = 150
-"""After so many failures in a row a tuner warns, and logs each trial."""
+"""After more than this many failures in a row a tuner warns and logs each trial."""
 
 Callback = Callable[[Any, Sequence[MeasureInput], Sequence[MeasureResult]], object]
 
@@ -26,8 +26,8 @@ Callback = Callable[[Any, Sequence[MeasureInput], Sequence[MeasureResult]], obje
 class Tuner:
     """Proposes configurations of a task and learns from their measurements.
 
-    ``best_config`` and ``best_measure_pair`` are the fastest so far, ``best_flops`` its operations a second
-    and ``best_iter`` its trial; ``ttl`` says how many more trials there are at most.
+    ``best_config`` and ``best_measure_pair`` are the fastest so far, ``best_flops`` its operations per second
+    and ``best_iter`` its trial; ``ttl`` is the maximum number of remaining trials.
     """
 
     def __init__(self, task: Any, **kwargs: Any) -> None:
@@ -43,7 +43,7 @@ class Tuner:
         self.early_stopping: float | None = None
 
     def has_next(self) -> bool:
-        """Whether there are configurations that were not proposed."""
+        """Whether there are configurations that have not been proposed yet."""
         raise NotImplementedError
 
     def next_batch(self, batch_size: int) -> list[Any]:
@@ -54,11 +54,11 @@ class Tuner:
         """Learn from measurements."""
 
     def load_history(self, data_set: Any, min_seed_records: int = 500) -> None:
-        """Learn from earlier measurements, ``min_seed_records`` of them at least."""
+        """Learn from earlier measurements, if there are at least ``min_seed_records`` of them."""
         raise NotImplementedError
 
     def reset(self) -> None:
-        """Forget the best."""
+        """Reset the best configuration and its measurement."""
         self.best_config: Any = None
         self.best_flops: float = 0
         self.best_measure_pair: tuple[MeasureInput, MeasureResult] | None = None
@@ -71,11 +71,12 @@ class Tuner:
         callbacks: Sequence[Callback] = (),
         si_prefix: str = "G",
     ) -> None:
-        """Try at most ``n_trial`` configurations, measured as ``measure_option`` says (``measure_option``).
+        """Try at most ``n_trial`` configurations, built and run by ``measure_option`` (from
+        ``autotvm.measure_option``).
 
-        Ends early when ``early_stopping`` trials in a row have not bettered the best. After each batch every
-        callback is given this tuner, the inputs and the results; ``si_prefix`` is the unit of the log's
-        FLOPS.
+        Ends early when ``early_stopping`` trials in a row have not improved on the best. After each batch
+        every callback is called with this tuner, the inputs and the results; ``si_prefix`` is the unit of the
+        log's FLOPS.
         """
         if not isinstance(measure_option, dict) or {"builder", "runner"} - measure_option.keys():
             raise arguments.refused(
@@ -122,7 +123,7 @@ class Tuner:
                 logger.setLevel(logging.DEBUG)
 
     def _count(self, trial: int, inp: MeasureInput, res: MeasureResult, si_prefix: str) -> None:
-        """Keep ``inp`` if it is the best so far."""
+        """Update the best configuration if ``inp`` is faster, and log the trial."""
         flops = flops_of(inp, res)
         if flops > self.best_flops:
             self.best_flops, self.best_config, self.best_iter = flops, inp.config, trial
@@ -134,8 +135,8 @@ class Tuner:
 
 
 def flops_of(inp: MeasureInput, res: MeasureResult) -> float:
-    """The operations a second of a measurement; 0 if it failed."""
+    """Return the operations per second of a measurement; 0 if it failed."""
     mean = float(np.mean(res.costs)) if res.error_no == 0 else 0.0
     if mean <= 0:
         return 0.0
-    return (inp.task.flop or inp.task.core.flop) / mean  # a task that was read knows its operations only now
+    return (inp.task.flop or inp.task.core.flop) / mean  # core of a task read from a log is created here

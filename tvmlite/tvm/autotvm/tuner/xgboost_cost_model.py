@@ -1,4 +1,4 @@
-"""The cost model that learns from loops, by AutoTVM's name for it."""
+"""The cost model that learns from loop features, under AutoTVM's name."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from tvmlite.tvm.autotvm.measure.base import MeasureInput, MeasureResult
 from tvmlite.tvm.autotvm.tuner.tuner import flops_of
 
 FEATURES = ("itervar", "knob", "curve")
-"""AutoTVM's kinds of features; here a candidate's loops are looked at, whichever is named."""
+"""AutoTVM's kinds of features. All are accepted, and features of a candidate's loops are used for each."""
 
 
 class XGBoostCostModel:
-    """Predicts the relative speeds of configurations of ``task``, by their numbers.
+    """Predicts the relative speeds of configurations of ``task``, given by their numbers.
 
-    ``loss_type`` is ``rank`` or ``reg``; ``num_threads``, ``log_interval`` and ``upper_model`` are of no
-    account. ``base_model`` is what it knew before (``load_basemodel``), None if nothing.
+    ``loss_type`` is ``rank`` or ``reg``; ``num_threads``, ``log_interval`` and ``upper_model`` have no
+    effect. ``base_model`` is the model that predictions start from (``load_basemodel``), or None.
     """
 
     def __init__(
@@ -48,20 +48,20 @@ class XGBoostCostModel:
         self._builders = {task.core.key: Builder(task.core)}
 
     def fit(self, xs: Sequence[int], ys: Sequence[float], plan_size: int = 0) -> None:
-        """Learn that configurations with the numbers ``xs`` make ``ys`` operations a second."""
+        """Learn that the configurations with numbers ``xs`` reach ``ys`` operations per second."""
         given = [MeasureInput(self.task.target, self.task, self.space.get(int(x))) for x in xs]
         self._learn(given, [float(y) for y in ys])
 
     def fit_log(self, records: Any, plan_size: int = 0, min_seed_records: int = 500) -> bool:
-        """Learn from pairs of inputs and results, of whatever tasks; False if they are fewer than
-        ``min_seed_records``, or none can be looked at."""
+        """Learn from pairs of inputs and results of any tasks. Return False if there are fewer than
+        ``min_seed_records`` or if no candidate's features can be computed."""
         pairs = list(records)
         if len(pairs) < min_seed_records:
             return False
         return self._learn([inp for inp, _ in pairs], [flops_of(inp, res) for inp, res in pairs])
 
     def predict(self, xs: Sequence[int], output_margin: bool = False) -> np.ndarray:
-        """A score for each configuration, higher for faster ones."""
+        """Return a score for each configuration, higher for faster ones; ``-inf`` if it cannot be built."""
         rows = [self.row(self.task, self.space.get(int(x))) for x in xs]
         lost = [row is None for row in rows]
         known = next((row for row in rows if row is not None), None)
@@ -73,15 +73,15 @@ class XGBoostCostModel:
         return scores
 
     def load_basemodel(self, base_model: XGBoostCostModel) -> None:
-        """Begin with what ``base_model`` knows."""
+        """Use the predictions of ``base_model`` as the starting point."""
         self.base_model = base_model
 
     def prior(self, rows: np.ndarray) -> np.ndarray:
-        """What is expected of candidates whose loops have these features."""
+        """Return the predictions for candidates with the loop features ``rows``."""
         return self._model.predict(rows, self._expected(rows))
 
     def row(self, task: Any, config: Any) -> np.ndarray | None:
-        """The features of a candidate's loops; None if it cannot be built."""
+        """Return the loop features of a candidate; None if it cannot be built."""
         core = task.core
         builder = self._builders.setdefault(core.key, Builder(core))
         lowered = builder.lowered(task.fitting(config))

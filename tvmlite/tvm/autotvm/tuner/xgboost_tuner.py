@@ -1,4 +1,4 @@
-"""The tuner that learns a cost model, which is ``tvmlite.autotune``'s."""
+"""The tuner that learns a cost model, over the one of ``tvmlite.autotune``."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from tvmlite.tvm.autotvm.tuner.xgboost_cost_model import XGBoostCostModel, resul
 
 
 class XGBTuner(Tuner):
-    """Measures what a cost model of loops predicts to be the fastest, and learns from it.
+    """Measures the configurations that a cost model of loops predicts to be the fastest, and trains it on the
+    results.
 
-    ``plan_size`` is how many are chosen between two trainings of the model. ``optimizer``,
-    ``diversity_filter_ratio`` and ``num_threads`` are of no account: small spaces are predicted as a whole,
-    large ones searched by annealing. ``visited`` are the numbers of all proposed, ``xs`` and ``ys`` what was
-    measured.
+    ``plan_size`` is stored only. ``optimizer``, ``diversity_filter_ratio`` and ``num_threads`` have no
+    effect: small spaces are predicted as a whole, large ones searched by simulated annealing. ``visited`` are
+    the numbers of all proposed configurations, ``xs`` and ``ys`` the numbers and speeds of the measured ones.
     """
 
     def __init__(
@@ -46,7 +46,7 @@ class XGBTuner(Tuner):
         return len(self.visited) < len(self.space)
 
     def next_batch(self, batch_size: int) -> list[Any]:
-        """See ``Tuner``; none where all that is left cannot be built."""
+        """See ``Tuner``; empty if no remaining configuration can be built."""
         chosen = self._search().propose(batch_size)
         self.visited.update(chosen)
         return [self.space.get(index) for index in chosen]
@@ -64,8 +64,8 @@ class XGBTuner(Tuner):
         core.propose_next()
 
     def load_history(self, data_set: Any, min_seed_records: int = 500) -> None:
-        """Begin with a model that has learned from ``data_set``, pairs of inputs and results of whatever
-        tasks; not if they are fewer than ``min_seed_records``."""
+        """Start from a model trained on ``data_set``, pairs of inputs and results of any tasks, if there are
+        at least ``min_seed_records``."""
         base = XGBoostCostModel(self.task, self.cost_model.fea_type, self.cost_model.loss_type)
         if base.fit_log(results_of(data_set), self.plan_size, min_seed_records):
             self.cost_model.load_basemodel(base)

@@ -1,1 +1,1 @@
-"""The executor that shows the time and the value of each node."""
+"""The executor that reports the time and the value of each node."""

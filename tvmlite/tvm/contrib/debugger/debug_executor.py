@@ -1,4 +1,4 @@
-"""TVM's debug executor: a run that shows the time of each node, and leaves its values in files."""
+"""TVM's debug executor: a run that prints the time of each node and writes its values to files."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ _PREFIX = "tvmdbg_"
 
 
 def create(graph_json_str: Any, libmod: Any, device: Any, dump_root: Any = None) -> GraphModuleDebug:
-    """As ``graph_executor.create``; files go to a folder below ``dump_root``, by default a temporary one."""
+    """Like ``graph_executor.create``; files go to a folder in ``dump_root``, by default a temporary one."""
     return GraphModuleDebug(executor(graph_json_str, libmod, device), device, graph_json_str, dump_root)
 
 
 class GraphModuleDebug(GraphModule):
-    """Runs the model and writes what it saw into a folder: the graph, a trace for a browser's profiler,
+    """Runs the model and writes results into a folder: the graph, a trace for a browser's profiler, and
     values.
 
-    Of a model that ``relay.build`` compiled the nodes are its kernels, in the order in which they run; their
-    values are not kept. ``debug_datum`` has the nodes and their times; ``exit`` removes the folder.
+    For a model that ``relay.build`` compiled, the nodes are its kernels in the order of execution; their
+    values are not kept. ``debug_datum`` holds the nodes and their times; ``exit`` removes the folder.
     """
 
     def __init__(self, module: Any, device: Any, graph_json_str: Any, dump_root: Any = None) -> None:
@@ -47,7 +47,7 @@ class GraphModuleDebug(GraphModule):
         self.debug_datum = DebugResult(graph, Path(self._dump_path))
 
     def run(self, number: int = 10, repeat: int = 1, min_repeat_ms: float = 1, **input_dict: Any) -> None:
-        """Run once, then each node ``repeat`` times; prints the table of times."""
+        """Run once, then time each node in ``repeat`` runs, and print the table of times."""
         self.set_input(**input_dict)
         self.module["run"]()
         seconds = self.run_individual(number, repeat, min_repeat_ms)
@@ -57,7 +57,7 @@ class GraphModuleDebug(GraphModule):
     def run_individual(
         self, number: int = 10, repeat: int = 1, min_repeat_ms: float = 0, **options: Any
     ) -> list[list[float]]:
-        """The seconds of each node in ``repeat`` runs."""
+        """Return the seconds of each node in ``repeat`` runs."""
         if isinstance(self.module, GraphExecutor):
             count = len(self.module.nodes)
             return [
@@ -79,9 +79,9 @@ class GraphModuleDebug(GraphModule):
         cooldown_interval_ms: float = 0,
         repeats_to_cooldown: int = 1,
     ) -> BenchmarkResult:
-        """The seconds of the node ``index``: ``repeat`` times the mean of ``number`` calls, or of as many
-        as last ``min_repeat_ms``. After every ``repeats_to_cooldown`` times there is a pause of
-        ``cooldown_interval_ms``, but not for kernels of a compiled model."""
+        """Return ``repeat`` measurements of the node ``index`` in seconds, each the mean of ``number`` calls,
+        or of as many as fill ``min_repeat_ms``. After every ``repeats_to_cooldown`` measurements there is a
+        pause of ``cooldown_interval_ms``, except for kernels of a compiled model."""
         count = len(self.debug_datum.get_graph_nodes())
         if isinstance(index, bool) or not isinstance(index, (int, np.integer)) or not 0 <= index < count:
             raise InputError(f"run_individual_node: there is no node {index!r}; there are {count}")
@@ -94,9 +94,11 @@ class GraphModuleDebug(GraphModule):
         return timed(of_call(lambda: self.module.run_node(index)), number, repeat, min_repeat_ms, *pauses)
 
     def debug_get_output(self, node: Any, out: Any = None) -> Any:
-        """The value of ``node``, a number or a name, in the last run; written into ``out``, if that is given.
+        """Return the value of ``node``, a number or a name, in the last run; also written to ``out`` if
+        given.
 
-        Of a compiled model it is what the model calls so: what leads to it is compiled and run.
+        For a compiled model, ``node`` names a value of the model; the operators that it depends on are
+        compiled and run.
         """
         if isinstance(self.module, GraphExecutor):
             names = [one["name"] for one in self.module.nodes]
@@ -111,18 +113,17 @@ class GraphModuleDebug(GraphModule):
         return out
 
     def get_node_output(self, node: Any, out: Any = None) -> Any:
-        """As ``debug_get_output``."""
+        """Same as ``debug_get_output``."""
         return self.debug_get_output(node, out)
 
     def profile(self, collectors: Any = None, **input_dict: Any) -> Report:
-        """A report of one run, kernel by kernel. ``collectors``, which count what TVM's drivers can, must be
-        left out."""
+        """Return a report of one run by kernel. ``collectors``, TVM's hardware counters, must be left out."""
         if collectors:
             raise InputError("profile: collectors are given, expected none: times are measured")
         self.set_input(**input_dict)
         if isinstance(self.module, GraphExecutor):
             raise UnsupportedError("profile: a graph of functions is timed by run()", Span.of_caller())
-        self.module["run"]()  # once before, as TVM does, so that what is done once is not timed
+        self.module["run"]()  # a warm-up run, as in TVM: one-time work is not timed
         return report(self.module.profiled(), "Graph")
 
     def exit(self) -> None:
@@ -141,14 +142,14 @@ class GraphModuleDebug(GraphModule):
         return until(node, *(self.module.get_input(name) for name in lib.input_names))
 
     def _up_to(self, index: int) -> None:
-        """Have the values of all nodes before ``index``."""
+        """Compute the values of all nodes before ``index``."""
         module = self.module
         module.take([np.asarray(module.get_input(one.name)) for one in module.inputs])
         for node in range(index):
             module.run_node(node)
 
     def _values(self) -> dict[str, Any]:
-        """The values of the last run by node and place; of a compiled model the outputs."""
+        """The values of the last run by node and output number; for a compiled model only its outputs."""
         if not isinstance(self.module, GraphExecutor):
             return {f"output____{n}": self.get_output(n) for n in range(self.get_num_outputs())}
         names = [node["name"] for node in self.module.nodes]
@@ -160,8 +161,7 @@ class GraphModuleDebug(GraphModule):
 
 
 def kernel_graph(module: ModelExecutor) -> dict[str, Any]:
-    """The inputs and the kernels of a compiled model as a graph of TVM's: which kernel reads what is not
-    known."""
+    """Return the inputs and kernels of a compiled model as a TVM graph without edges: these are not known."""
     inputs = [{"op": "null", "name": one.name, "inputs": []} for one in module.inputs]
     kernels = [
         {"op": "tvm_op", "name": label, "inputs": [], "attrs": {"func_name": symbol, "num_outputs": "1"}}

@@ -1,4 +1,4 @@
-"""What a debug executor has found: the nodes with their times and values, written as files and as a table."""
+"""The results of a debug executor: the nodes with their times and values, written to files and as a table."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ _HEADER = ["Node Name", "Ops", "Time(us)", "Time(%)", "Shape", "Inputs", "Output
 
 
 class DebugResult:
-    """The nodes of ``graph``, a parsed graph of TVM's JSON, with what runs have shown; files are in the
-    folder ``dump_path``."""
+    """The nodes of ``graph``, a parsed graph in TVM's JSON format, with their measured times; files are in
+    the folder ``dump_path``."""
 
     def __init__(self, graph: dict[str, Any], dump_path: Path) -> None:
         self.graph, self._dump_path = graph, dump_path
@@ -32,19 +32,19 @@ class DebugResult:
         (dump_path / GRAPH_FILE).write_text(text, encoding="utf-8")
 
     def get_graph_nodes(self) -> list[dict[str, Any]]:
-        """The nodes in order: ``op`` is the function that one calls, or ``param``."""
+        """Return the nodes in order; ``op`` is the function that a node calls, or ``param``."""
         return self._nodes
 
     def get_graph_node_shapes(self) -> list[Any]:
-        """The shapes of all values."""
+        """Return the shapes of all values."""
         return self._shapes
 
     def get_graph_node_output_num(self, node: dict[str, Any]) -> int:
-        """How many values a node gives."""
+        """Return the number of outputs of a node."""
         return int(node.get("attrs", {}).get("num_outputs", 1))
 
     def take(self, seconds: Sequence[Sequence[float]], values: dict[str, Any]) -> None:
-        """Keep the seconds of each node, a number a run, and write the trace and the ``values`` by name."""
+        """Store the seconds of each node, one per run, and write the trace and the ``values`` by name."""
         self._seconds = list(seconds)
         events: list[dict[str, Any]] = []
         now = 0.0
@@ -57,7 +57,7 @@ class DebugResult:
         (self._dump_path / TENSORS_FILE).write_bytes(bytes(save_param_dict(values)))
 
     def get_debug_result(self, sort_by_time: bool = True) -> str:
-        """A table of the nodes that take time, the slowest first if so wanted."""
+        """Return a table of the nodes that are not parameters, the slowest first if ``sort_by_time``."""
         means = [sum(times) / len(times) if times else 0.0 for times in self._seconds]
         total = sum(means)
         shown = [number for number, node in enumerate(self._nodes) if node["op"] != "param"]

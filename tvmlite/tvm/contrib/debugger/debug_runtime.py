@@ -1,4 +1,4 @@
-"""The debug executor by the name that it had before TVM 0.8."""
+"""The debug executor under its name before TVM 0.8."""
 
 from tvmlite.tvm.contrib.debugger.debug_executor import GraphModuleDebug, create
 

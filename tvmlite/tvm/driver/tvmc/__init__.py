@@ -1,4 +1,4 @@
-"""TVM's ``tvmc``: load a model, tune it, compile it, run it; as functions, and as a command.
+"""TVM's ``tvmc``: load, tune, compile and run a model, as functions and as a command.
 
 ::
 

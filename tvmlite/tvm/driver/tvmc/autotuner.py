@@ -42,7 +42,7 @@ _HARDWARE = (
     "vector-unit-bytes",
     "warp-size",
 )
-"""What TVM's search asks of a machine, and tvmlite's reads off it."""
+"""The properties of a machine that TVM's search asks for; tvmlite takes them from the target."""
 
 _LOSSES = {"": "reg", "_rank": "rank", "_rank_binary": "rank-binary"}
 _XGB: dict[str, dict[str, Any]] = {
@@ -50,10 +50,10 @@ _XGB: dict[str, dict[str, Any]] = {
     for loss, kind in _LOSSES.items()
     for feature in ("", *FEATURES)
 } | {"xgb-rank": {"loss_type": "rank"}}
-"""Tuners with a cost model, and the arguments of AutoTVM's."""
+"""Tuners with a cost model, and the arguments of AutoTVM's class."""
 
 TUNERS = {"ga": "genetic", "gridsearch": "grid", "random": "random", **dict.fromkeys(_XGB, "xgboost")}
-"""The tuners that TVM's command has, and what they are called here."""
+"""The tuners of TVM's command, and tvmlite's names for them."""
 
 
 def tune_tasks(
@@ -65,8 +65,8 @@ def tune_tasks(
     early_stopping: int | None = None,
     tuning_records: Any = None,
 ) -> None:
-    """Tune ``tasks`` in turn with AutoTVM's tuners, ``trials`` measurements each at most, and write AutoTVM's
-    log. ``tuning_records`` is an earlier log to learn from."""
+    """Tune ``tasks`` one after the other with AutoTVM's tuners, at most ``trials`` measurements each, and
+    write AutoTVM's log. ``tuning_records`` is an earlier log to learn from."""
     refuse(tuner=(tuner, tuple(TUNERS)))
     for number, task in enumerate(tasks, 1):
         made = _tuner(tuner, task)
@@ -78,7 +78,7 @@ def tune_tasks(
 
 
 def _tuner(name: str, task: Task) -> Tuner:
-    """AutoTVM's tuner of that name."""
+    """Return AutoTVM's tuner of that name."""
     if name in _XGB:
         return XGBTuner(task, **_XGB[name])
     if name == "ga":
@@ -87,16 +87,15 @@ def _tuner(name: str, task: Task) -> Tuner:
 
 
 def autotvm_get_tuning_tasks(mod: Any, params: Any, target: Any, **options: Any) -> list[Any]:
-    """The tasks of ``autotvm.task.extract_from_program``: the kernels of ``mod``; ``options``, TVM's, are
-    of no account."""
+    """Return the tasks of ``autotvm.task.extract_from_program``; ``options``, TVM's, have no effect."""
     return extract_from_program(mod, params, target)
 
 
 def autoscheduler_get_tuning_tasks(
     mod: Any, params: Any, target: Any, **options: Any
 ) -> tuple[list[Any], list[int]]:
-    """The tasks of ``auto_scheduler.extract_tasks`` and how often each is called; ``options``, TVM's, are
-    of no account."""
+    """Return the tasks of ``auto_scheduler.extract_tasks`` and their numbers of calls; ``options``, TVM's,
+    have no effect."""
     return extract_tasks(mod, params, target)
 
 
@@ -125,14 +124,15 @@ def tune_model(
     additional_target_options: Any = None,
     tasks_filter: str | None = None,
 ) -> str:
-    """Search the schedules of the kernels of ``tvmc_model``: ``trials`` measurements in all, which go to the
-    kernels with the most to gain. Gives the file of records, ``tuning_records``, which ``compile`` takes.
+    """Search schedules for the kernels of ``tvmc_model``. ``trials`` is the total number of measurements;
+    they go to the kernels with the largest possible gain. Return the file of records, ``tuning_records``,
+    which ``compile`` takes.
 
-    Templates and generated schedules are searched together, whether ``enable_autoscheduler`` is given or not;
-    in the end what is not faster in the whole model is left out. Each candidate is measured in ``repeat``
-    runs of ``number`` calls, or for ``min_repeat_ms``, and given up after ``timeout`` seconds.
+    Templates and generated schedules are searched together, whatever ``enable_autoscheduler`` is; at the end,
+    records that do not make the whole model faster are dropped. Each candidate is measured in ``repeat`` runs
+    of ``number`` calls, or for ``min_repeat_ms``, and fails after ``timeout`` seconds.
     ``additional_target_options`` are options of parts of ``target``, by kind and name. ``parallel`` and
-    ``hardware_params`` are of no account.
+    ``hardware_params`` have no effect.
     """
     if hostname is not None or rpc_key is not None:
         raise UnsupportedError(
@@ -176,28 +176,32 @@ def tune_model(
 
 
 def add_tune_parser(subparsers: Any, main_parser: Any = None, json_params: Any = ()) -> Any:
-    """Add ``tune`` to the commands, with ``json_params``, lists of values by name, as defaults; the command's
-    parser."""
+    """Add and return the parser of ``tune``; ``json_params``, dicts of values by option, are defaults."""
     made = subparsers.add_parser(
         "tune", help="search fast schedules for a model", description=drive_tune.__doc__
     )
     add_model_arguments(made)
-    made.add_argument("-o", "--output", type=Path, required=True, help="records are added to this file")
+    made.add_argument("-o", "--output", type=Path, required=True, help="the file to append records to")
     made.add_argument("--trials", type=int, default=1000, help="measurements in all (default: 1000)")
     made.add_argument("--tuner", choices=TUNERS, default="xgb", help="search strategy (default: xgb)")
-    made.add_argument("--early-stopping", type=int, metavar="N", help="give a kernel up after N in vain")
+    made.add_argument(
+        "--early-stopping",
+        type=int,
+        metavar="N",
+        help="stop tuning a kernel after N trials without improvement",
+    )
     made.add_argument("--enable-autoscheduler", action="store_true", help="generated schedules (always)")
     made.add_argument("--number", type=int, default=10, help="calls in a run (default: 10)")
     made.add_argument("--repeat", type=int, default=1, help="runs of a candidate (default: 1)")
     made.add_argument("--min-repeat-ms", type=int, help="milliseconds of a run, in place of --number")
     made.add_argument("--timeout", type=int, default=10, help="seconds for a candidate (default: 10)")
-    made.add_argument("--parallel", type=int, default=4, help="of no account")
+    made.add_argument("--parallel", type=int, default=4, help="no effect")
     made.add_argument("--tuning-records", type=Path, help="records to begin with")
     made.add_argument("--tasks", default="all", help="only all")
     for name in _HARDWARE:
-        made.add_argument(f"--{name}", type=int, help="of no account: the target says it")
+        made.add_argument(f"--{name}", type=int, help="no effect: the target determines it")
     for name in ("include-simple-tasks", "log-estimated-latency"):
-        made.add_argument(f"--{name}", action="store_true", help="of no account")
+        made.add_argument(f"--{name}", action="store_true", help="no effect")
     add_rpc_arguments(made)
     made.set_defaults(command=drive_tune, parser=made)
     return with_defaults(made, json_params)

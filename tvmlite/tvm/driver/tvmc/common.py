@@ -1,4 +1,4 @@
-"""What the commands share, and names that programs take from ``tvm.driver.tvmc.common``."""
+"""Helpers that the commands share, and names that programs import from ``tvm.driver.tvmc.common``."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ __all__ = [
 ]
 
 _PORT = 9090
-"""The port of TVM's trackers."""
+"""The default port of TVM's trackers."""
 
 
 def tracker_host_port_from_cli(rpc_tracker_str: str | None) -> tuple[str | None, int | None]:
-    """The host and the port of a tracker of other machines, ``"host:port"``; Nones if nothing is given."""
+    """Return the host and the port of an RPC tracker, ``"host:port"``; ``(None, None)`` if none is given."""
     if not rpc_tracker_str:
         return None, None
     place = urlsplit(f"//{rpc_tracker_str}")

@@ -29,18 +29,18 @@ from tvmlite.tvm.relay.backend import Executor, Runtime
 from tvmlite.tvm.relay.opt_level import level_in_force
 
 CODE = {"relay": "", "tir": "loops", "ll": "llvm", "asm": "asm", "c": "c"}
-"""What ``dump_code`` may name, and what ``lib.source`` calls it."""
+"""The forms that ``dump_code`` may name, and their names in ``lib.source``."""
 
 LAYOUTS = ("NCHW", "NHWC")
 
 _INSTEAD = {
-    "executor": "all executors are one compiled entry",
+    "executor": "there is one executor: a compiled entry function",
     "runtime": C_SOURCE,
     "output_format": C_SOURCE,
     "workspace_pools": "memory is planned when a model is compiled",
     "instruments": "TVMLITE_DUMP=folder writes the graph after each pass",
 }
-"""What to use in place of options, by their names."""
+"""Alternatives to unsupported options, by option name."""
 
 
 def compile_model(
@@ -67,15 +67,15 @@ def compile_model(
     instruments: Any = None,
     desired_layout_ops: Any = None,
 ) -> TVMCPackage:
-    """``tvmc_model`` compiled for ``target`` and written to ``package_path``: an archive (``.tar``), or a
-    library (``.so``). ``tuning_records`` is a file that ``tune`` wrote; ``dump_code`` names forms of the
-    code (``relay``, ``tir``, ``ll``, ``asm``, ``c``) that are written beside it.
+    """Compile ``tvmc_model`` for ``target`` and write it to ``package_path``: an archive (``.tar``) or a
+    library (``.so``). ``tuning_records`` is a file that ``tune`` wrote; ``dump_code`` names forms of the code
+    (``relay``, ``tir``, ``ll``, ``asm``, ``c``) to write next to it.
 
-    Layouts are chosen by the compiler, whichever ``desired_layout`` is given, and executors are one:
-    ``use_vm`` is of no account. ``additional_target_options`` are options of parts of ``target``, by kind and
-    name. A library is linked for its target without a ``cross`` compiler, with a warning.
-    ``disabled_pass`` and ``pass_context_configs`` are as of ``relay.build`` in a ``PassContext``. What cannot
-    be done is an UnsupportedError that names the option.
+    The compiler chooses layouts whatever ``desired_layout`` is, and there is one executor: ``use_vm`` has no
+    effect. ``additional_target_options`` are options of parts of ``target``, by kind and name. A library is
+    linked for its target without the ``cross`` compiler, with a warning if one is given. ``disabled_pass``
+    and ``pass_context_configs`` mean the same as in a ``PassContext`` around ``relay.build``. An unsupported
+    value is an UnsupportedError that names the option.
     """
     refuse(
         executor=(getattr(executor, "name", executor), ("graph", None)),
@@ -116,13 +116,16 @@ def compile_model(
 
 
 def add_compile_parser(subparsers: Any, main_parser: Any = None, json_params: Any = ()) -> Any:
-    """Add ``compile`` to the commands, with ``json_params``, lists of values by name, as defaults; the
-    command's parser."""
+    """Add and return the parser of ``compile``; ``json_params``, dicts of values by option, are defaults."""
     made = subparsers.add_parser("compile", help="compile a model", description=drive_compile.__doc__)
     add_model_arguments(made)
     made.add_argument("-o", "--output", type=Path, default=Path("module.tar"), help="model.tar or model.so")
     made.add_argument(
-        "-f", "--output-format", choices=("so", "tar", "mlf"), default="so", help="so and tar are one"
+        "-f",
+        "--output-format",
+        choices=("so", "tar", "mlf"),
+        default="so",
+        help="so and tar have no effect: the suffix of --output decides",
     )
     made.add_argument("-O", "--opt-level", type=int, choices=range(5), default=3, help="0 to 4 (default: 3)")
     made.add_argument("--tuning-records", type=Path, help="the file that tvmc tune wrote")
@@ -131,7 +134,7 @@ def add_compile_parser(subparsers: Any, main_parser: Any = None, json_params: An
     )
     made.add_argument("--module-name", default="default", help="the name of the model's function")
     for name in ("cross-compiler", "cross-compiler-options"):
-        made.add_argument(f"--{name}", help="of no account, with a warning: nothing else is needed to link")
+        made.add_argument(f"--{name}", help="no effect, with a warning: linking needs no other tool")
     generate_registry_args(made, Executor, "graph")
     generate_registry_args(made, Runtime, "cpp")
     made.add_argument(
@@ -139,7 +142,7 @@ def add_compile_parser(subparsers: Any, main_parser: Any = None, json_params: An
         type=parse_pass_list_str,
         default=[],
         metavar="PASS[,PASS]",
-        help="the level is one without them",
+        help="lower --opt-level until these do not run",
     )
     made.add_argument(
         "--pass-config", action="append", metavar="NAME=VALUE", help="an option of a PassContext"
@@ -184,7 +187,7 @@ def drive_compile(args: argparse.Namespace) -> int:
 
 
 def add_model_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add to ``parser`` what says which model there is and what it is for."""
+    """Add to ``parser`` the options for the model and its target."""
     parser.add_argument("FILE", type=Path, help="a model, as ONNX")
     parser.add_argument("--model-format", choices=FORMATS, help="the format of FILE (default: by its ending)")
     parser.add_argument(
@@ -195,15 +198,13 @@ def add_model_arguments(parser: argparse.ArgumentParser) -> None:
         help="the shapes of inputs, in one word",
     )
     generate_target_args(parser)
-    parser.add_argument("--target-host", help="of no account: the host is the target")
-    parser.add_argument(
-        "--desired-layout", choices=LAYOUTS, help="of no account: the compiler chooses layouts"
-    )
-    parser.add_argument("--desired-layout-ops", nargs="+", help="of no account")
+    parser.add_argument("--target-host", help="no effect: the host is the target")
+    parser.add_argument("--desired-layout", choices=LAYOUTS, help="no effect: the compiler chooses layouts")
+    parser.add_argument("--desired-layout-ops", nargs="+", help="no effect")
 
 
 def with_defaults(parser: Any, json_params: Sequence[Mapping[str, Any]]) -> Any:
-    """``parser``, with the values of ``json_params`` as defaults of those of its options that they name."""
+    """Make the values of ``json_params`` defaults of ``parser``, where it has their options; return it."""
     actions = {action.dest: action for action in parser._actions}
     for name, value in (pair for one in json_params for pair in one.items()):
         if name in actions:
@@ -213,13 +214,14 @@ def with_defaults(parser: Any, json_params: Sequence[Mapping[str, Any]]) -> Any:
 
 
 def save_dumps(module_name: str, dumps: Mapping[str, str], dump_root: Any = ".") -> None:
-    """Write each of ``dumps``, texts by their kind, to ``module_name.kind`` in the folder ``dump_root``."""
+    """Write each of ``dumps``, texts by form, to ``module_name.form`` in the folder ``dump_root``."""
     for form, text in dumps.items():
         Path(dump_root, f"{module_name}.{form}").write_text(text, encoding="utf-8")
 
 
 def refuse(**options: tuple[Any, Sequence[Any]]) -> None:
-    """An UnsupportedError of the first of ``options``, values and what each may be, that is none of these."""
+    """Raise an UnsupportedError for the first of ``options``, pairs of a value and the allowed ones, that is
+    not allowed."""
     for name, (value, allowed) in options.items():
         if value not in allowed:
             known = " or ".join(repr(one) for one in allowed if one) or "nothing"
@@ -229,7 +231,7 @@ def refuse(**options: tuple[Any, Sequence[Any]]) -> None:
 
 
 def _forms(given: Any) -> list[str]:
-    """The names of forms in a list, or in a text with commas."""
+    """Return the names of forms as a list, from a list or a comma-separated string."""
     forms: list[str] = given.split(",") if isinstance(given, str) else list(given or ())
     for one in forms:
         if one not in CODE:

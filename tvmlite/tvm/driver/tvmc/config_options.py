@@ -1,4 +1,4 @@
-"""Files of options, in JSON, in place of words on a command line: ``tvmc compile --config FILE``."""
+"""Option files in JSON as an alternative to command-line options: ``tvmc compile --config FILE``."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ from tvmlite.core.errors import InputError
 from tvmlite.tvm.absent import refusing
 
 DEFAULT = "default"
-"""The name of no file."""
+"""The value of ``--config`` that stands for no file."""
 
 CONFIGS_JSON_DIR: str | None = None
-"""The folder of such files, before the one that the environment names."""
+"""The folder of option files; it takes precedence over the environment variable."""
 
 
 def get_configs_json_dir() -> str | None:
-    """The folder of files of options: ``CONFIGS_JSON_DIR``, or what the environment variable
-    ``TVM_CONFIGS_JSON_DIR`` names; None if there is none."""
+    """Return the folder of option files: ``CONFIGS_JSON_DIR``, or else the one that the environment variable
+    ``TVM_CONFIGS_JSON_DIR`` names; None if it does not exist."""
     given = CONFIGS_JSON_DIR or os.environ.get("TVM_CONFIGS_JSON_DIR", "")
     return given if os.path.isdir(given) else None
 
 
 def read_and_convert_json_into_dict(config_args: argparse.Namespace) -> dict[str, Any]:
-    """The options in the file ``config_args.config``, which may be named without its ending, and stand in
-    ``get_configs_json_dir()`` or below it; none for ``"default"``. An InputError if it is not there, or is no
-    table in JSON."""
+    """Return the options in the file ``config_args.config``, an empty dict for ``"default"``. The name may
+    omit ``.json``, and the file may be anywhere below ``get_configs_json_dir()``. An InputError if it does
+    not exist or is not a JSON object."""
     name = str(config_args.config).strip()
     if name == DEFAULT:
         return {}
@@ -49,10 +49,11 @@ def read_and_convert_json_into_dict(config_args: argparse.Namespace) -> dict[str
 
 
 def convert_config_json_to_cli(json_params: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """The values of options that ``json_params`` says, by the names that ``argparse`` gives them.
+    """Return the option values in ``json_params`` under the names that ``argparse`` uses.
 
-    ``targets`` is a list of targets, each a table of its ``kind`` and options; ``executor`` and ``runtime``
-    are such tables; a table of another option, as of ``pass-config``, is a list of ``name=value``.
+    ``targets`` is a list of targets, each an object with its ``kind`` and options; ``executor`` and
+    ``runtime`` are such objects. An object for any other option, such as ``pass-config``, becomes a list of
+    ``name=value``.
     """
     found: list[dict[str, Any]] = []
     for name, value in json_params.items():
@@ -74,7 +75,7 @@ def convert_config_json_to_cli(json_params: Mapping[str, Any]) -> list[dict[str,
 
 
 def _kind(name: str, value: Any) -> tuple[str, dict[str, Any]]:
-    """The kind that a table of options says, and its other options."""
+    """Return the kind in an object of options, and its other options."""
     if not isinstance(value, Mapping) or "kind" not in value:
         raise InputError(f"{name} is {value!r}, expected a table with a kind", hint='{"kind": "llvm"}')
     return str(value["kind"]), {part: one for part, one in value.items() if part != "kind"}

@@ -1,4 +1,4 @@
-"""The formats of models that ``tvmc`` knows, by name. Only ONNX and relay's text are read."""
+"""The model formats that ``tvmc`` knows, by name. Only ONNX and Relay's text format are read."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ from tvmlite.tvm.driver.tvmc.model import load_model as load_model
 
 
 class Frontend:
-    """Reads the models of one format."""
+    """Reads models of one format."""
 
     def __init__(self, format_name: str) -> None:
         self._name = format_name
 
     def name(self) -> str:
-        """The name of the format, ``onnx``."""
+        """Return the name of the format, such as ``onnx``."""
         return self._name
 
     def suffixes(self) -> list[str]:
-        """The endings of its files, without dots."""
+        """Return the suffixes of its files, without dots."""
         return [ending.removeprefix(".") for ending, name in ENDINGS.items() if name == self._name]
 
     def load(self, path: Any, shape_dict: Mapping[str, Sequence[int]] | None = None) -> TVMCModel:
-        """The model in the file ``path``; an UnsupportedError unless it is ONNX or relay."""
+        """Load the model in the file ``path``; an UnsupportedError unless the format is ONNX or Relay."""
         return load_model(path, self._name, shape_dict)
 
 
@@ -36,27 +36,27 @@ class OnnxFrontend(Frontend):
 
 
 class RelayFrontend(Frontend):
-    """Reads the text of relay modules."""
+    """Reads Relay modules in text format."""
 
 
 class KerasFrontend(Frontend):
-    """Names Keras' format, which is not read."""
+    """Keras' format, which is not supported."""
 
 
 class PaddleFrontend(Frontend):
-    """Names Paddle's format, which is not read."""
+    """Paddle's format, which is not supported."""
 
 
 class PyTorchFrontend(Frontend):
-    """Names PyTorch's format, which is not read."""
+    """PyTorch's format, which is not supported."""
 
 
 class TensorflowFrontend(Frontend):
-    """Names TensorFlow's format, which is not read."""
+    """TensorFlow's format, which is not supported."""
 
 
 class TFLiteFrontend(Frontend):
-    """Names TFLite's format, which is not read."""
+    """TFLite's format, which is not supported."""
 
 
 _CLASSES = {
@@ -71,19 +71,19 @@ _CLASSES = {
 
 
 def get_frontend_names() -> list[str]:
-    """The names of the formats."""
+    """Return the names of the formats."""
     return list(FORMATS)
 
 
 def get_frontend_by_name(name: str) -> Frontend:
-    """The reader of a format; an InputError if there is no such format."""
+    """Return the reader of the format ``name``; an InputError if there is no such format."""
     if name not in FORMATS:
         raise InputError(f"there is no format {name!r}; there are {', '.join(FORMATS)}")
     return _CLASSES[name](name)
 
 
 def guess_frontend(path: Any) -> Frontend:
-    """The reader of the format that the ending of ``path`` is of; an InputError if it is of none."""
+    """Return the reader of the format that the suffix of ``path`` indicates; an InputError if unknown."""
     ending = Path(path).suffix.lower()
     if ending not in ENDINGS:
         raise InputError(

@@ -1,4 +1,4 @@
-"""The ``tvmc`` command: compile, run, tune, with the options of TVM 0.11's."""
+"""The ``tvmc`` command: compile, run and tune, with the options of TVM 0.11."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tvmlite.tvm.driver.tvmc.runner import add_run_parser
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one command; exit statuses are those of ``tvmlite``, 130 on Ctrl-C."""
+    """Run one command and return its exit status: those of ``tvmlite``, and 130 on Ctrl-C."""
     reader = Parser(prog="tvmc", add_help=False, allow_abbrev=False)
     reader.add_argument("--config", type=_values, default=())
     given, words = reader.parse_known_args(argv)
@@ -30,11 +30,11 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 _main = main
-"""TVM's name."""
+"""TVM's name of ``main``."""
 
 
 def parser(json_params: Sequence[Mapping[str, Any]] = ()) -> Parser:
-    """The parser of all commands, with values of their options, by name, as defaults."""
+    """Return the parser of all commands; ``json_params``, dicts of values by option name, are defaults."""
     made = Parser(prog="tvmc", description="TVM's compiler driver over tvmlite: ONNX models to CPU code.")
     made.add_argument("--version", action="version", version=f"tvmc of tvmlite {VERSION}")
     commands = made.add_subparsers(required=True, metavar="COMMAND")
@@ -42,7 +42,7 @@ def parser(json_params: Sequence[Mapping[str, Any]] = ()) -> Parser:
     every = [made, *(add(commands, made, json_params) for add in adders)]
     for one in every:
         one.add_argument("--config", metavar="FILE", help="JSON with values of options, by their names")
-        one.add_argument("-v", "--verbose", action="count", default=0, help="of no account")
+        one.add_argument("-v", "--verbose", action="count", default=0, help="no effect")
     known = {action.dest for one in every for action in one._actions}
     for name in (name for one in json_params for name in one):
         if name not in known:
@@ -51,7 +51,7 @@ def parser(json_params: Sequence[Mapping[str, Any]] = ()) -> Parser:
 
 
 def _values(config: str) -> list[dict[str, Any]]:
-    """The values of options in the file ``config``, as argparse takes them."""
+    """Return the option values in the file ``config`` under argparse's names."""
     try:
         return convert_config_json_to_cli(read_and_convert_json_into_dict(argparse.Namespace(config=config)))
     except InputError as error:

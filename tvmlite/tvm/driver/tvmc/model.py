@@ -1,4 +1,4 @@
-"""What ``tvmc`` hands from one step to the next: models, packages, results."""
+"""The objects that ``tvmc`` passes from one step to the next: models, packages and results."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from tvmlite.tvm.runtime.loading import load_module
 from tvmlite.tvm.runtime_params import load_param_dict, save_param_dict
 
 FORMATS = ("keras", "onnx", "pb", "tflite", "pytorch", "paddle", "relay")
-"""The formats that TVM's command knows."""
+"""The model formats that TVM's command knows."""
 
 ENDINGS = {
     ".h5": "keras",
@@ -45,21 +45,22 @@ ENDINGS = {
 
 
 MODULE, PARAMS, PACKAGE, RECORDS = "model.relay", "model.params", "package.tar", "tuning_records.json"
-"""The parts of a saved model: its text and its parameters, and what it was compiled to and tuned."""
+"""The files in a saved model: its text, its parameters, the compiled package and the tuning records."""
 
 
 C_SOURCE = 'the target "c -system=none" compiles to C for microcontrollers (docs/microcontrollers.md)'
-"""What to use in place of TVM's packages for microcontrollers."""
+"""The alternative to TVM's packages for microcontrollers."""
 
 
 class NoFile(InputError, FileNotFoundError):
-    """A model's file is not there; TVM's error is a FileNotFoundError."""
+    """A model's file does not exist. It is also a FileNotFoundError, as in TVM."""
 
 
 class TVMCModel:
-    """A model that was loaded: ``mod`` is its module, with its weights, ``model_path`` its file.
+    """A loaded model: ``mod`` is its module, ``params`` its weights, ``model_path`` its file.
 
-    It has a folder of its own, gone when it is, for what ``tune`` and ``compile`` write without a path.
+    Files that ``tune`` and ``compile`` write without a given path go to a temporary folder, which is deleted
+    together with this object.
     """
 
     def __init__(
@@ -85,9 +86,9 @@ class TVMCModel:
         cross_options: str | None = None,
         output_format: str = "so",
     ) -> str:
-        """Write what ``relay.build`` gave to ``package_path``, an archive unless it ends in ``.so``, and give
-        the path. ``cross`` is of no account, as in ``compile``; an ``output_format`` of ``"mlf"`` is an
-        UnsupportedError."""
+        """Write a result of ``relay.build`` to ``package_path``, as a library if it ends in ``.so``, else as
+        an archive, and return the path. ``cross`` has no effect, as in ``compile``; the ``output_format``
+        ``"mlf"`` is an UnsupportedError."""
         if output_format not in ("so", "tar"):
             raise UnsupportedError(
                 f"export_package: output_format is {output_format!r}, expected 'so' or 'tar'",
@@ -97,16 +98,16 @@ class TVMCModel:
         return os.fspath(exported(executor_factory, package_path or self.default_package_path()))
 
     def default_package_path(self) -> str:
-        """Where ``compile`` writes, if no path is given."""
+        """Return the path to which ``compile`` writes if none is given."""
         return self._folder.relpath(PACKAGE)
 
     def default_tuning_records_path(self) -> str:
-        """Where ``tune`` writes, if no path is given."""
+        """Return the path to which ``tune`` writes if none is given."""
         return self._folder.relpath(RECORDS)
 
     def save(self, model_path: Any) -> None:
-        """Write the module, as text, its parameters, and the package and records of its folder to the archive
-        ``model_path``, of which ``TVMCModel(model_path=...)`` is this model again."""
+        """Write the module as text, its parameters, and the package and records in its folder, if any, to the
+        archive ``model_path``, which ``TVMCModel(model_path=...)`` loads."""
         text = astext(bound(self.mod, {}), show_meta_data=True)
         parts = {MODULE: text.encode(), PARAMS: bytes(save_param_dict(self.params))}
         for name in (PACKAGE, RECORDS):
@@ -120,8 +121,8 @@ class TVMCModel:
         print(astext(bound(self.mod, {}), show_meta_data=False))
 
     def _saved(self, path: Any) -> tuple[Any, Mapping[str, Any]]:
-        """The module and the parameters that ``save`` wrote, the rest put into the folder; an InputError for
-        another archive."""
+        """Return the module and the parameters that ``save`` wrote, and extract the other files into the
+        folder; an InputError for any other archive."""
         what = f"TVMCModel: {path} is no model that TVMCModel.save wrote"
         try:
             found = model_library.read_files(Path(path), (MODULE, PARAMS, PACKAGE, RECORDS))
@@ -135,8 +136,8 @@ class TVMCModel:
 
 
 class TVMCPackage:
-    """A compiled model in the file ``package_path``. ``lib`` is the model in this process, loaded when it is
-    first asked for; ``lib_path``, the file that is loaded, is the package itself."""
+    """A compiled model in the file ``package_path``. ``lib`` is the loaded model; ``lib_path``, the file that
+    is loaded, is the package itself."""
 
     type = "classic"
 
@@ -159,7 +160,7 @@ class TVMCPackage:
 
     @property
     def lib(self) -> Library:
-        """The model."""
+        """The model: as compiled in this process, or else loaded from the package on each access."""
         if self.compiled is not None:
             return self.compiled
         path = Path(self.package_path)
@@ -168,30 +169,30 @@ class TVMCPackage:
 
 @dataclass(frozen=True)
 class TVMCResult:
-    """``outputs`` by name (``output_0``, ...), and the ``times`` of runs, where they were measured."""
+    """The ``outputs`` of a run by name (``output_0``, ...), and the ``times`` of runs if measured."""
 
     outputs: dict[str, np.ndarray]
     times: BenchmarkResult | None = None
 
     def get_output(self, name: str) -> np.ndarray:
-        """The output ``name``."""
+        """Return the output ``name``."""
         if name not in self.outputs:
             raise InputError(f"get_output: there is no output {name!r}; there are {', '.join(self.outputs)}")
         return self.outputs[name]
 
     def get_top_results(self, max_results: int) -> np.ndarray:
-        """The places and the values of the largest elements of the first output: two rows, the largest
-        first."""
+        """Return the indices and the values of the largest elements of the first output, flattened: two rows,
+        largest first."""
         values = self.outputs["output_0"].reshape(-1)
         places = np.argsort(-values, kind="stable")[:max_results]
         return np.array([places, values[places]])
 
     def format_times(self) -> str:
-        """A table of the times, in milliseconds."""
+        """Return a table of the times, in milliseconds."""
         return "Execution time summary: not measured" if self.times is None else str(self.times)
 
     def save(self, output_path: Any) -> None:
-        """Write the outputs to an ``.npz``."""
+        """Write the outputs to an ``.npz`` file."""
         np.savez(output_path, **self.outputs)  # type: ignore[arg-type]
 
     def __str__(self) -> str:
@@ -200,13 +201,13 @@ class TVMCResult:
 
 
 def get_top_results(result: TVMCResult, max_results: int) -> np.ndarray:
-    """The places and the values of the largest elements of the first output: two rows."""
+    """Return the indices and the values of the largest elements of the first output, in two rows."""
     return result.get_top_results(max_results)
 
 
 def exported(lib: Any, package_path: Any) -> Path:
-    """The path of the package that ``lib`` is written to: an archive, as all packages of TVM's are, unless it
-    has another ending."""
+    """Write ``lib`` to ``package_path`` and return the path; without a suffix it becomes an archive, as in
+    TVM."""
     package = Path(package_path)
     path = archive_path(package)
     getattr(lib, "lib", lib).export(path)
@@ -215,7 +216,7 @@ def exported(lib: Any, package_path: Any) -> Path:
 
 
 def archive_path(package: Path) -> Path:
-    """``package``, with the ending of an archive if it has none."""
+    """Return ``package``, with the suffix of an archive if it has none."""
     return package if package.suffix else package.with_name(f"{package.name}.tar")
 
 
@@ -225,9 +226,9 @@ def load_model(
     shape_dict: Mapping[str, Sequence[int]] | None = None,
     **kwargs: Any,
 ) -> TVMCModel:
-    """The model in the file ``path``, with inputs of the shapes in ``shape_dict``. Only ONNX
-    is read, and the text of a relay module: another format is an UnsupportedError that names it. ``kwargs``
-    are further arguments of ``relay.frontend.from_onnx``."""
+    """Load the model in the file ``path``, with inputs of the shapes in ``shape_dict``. Only ONNX and Relay's
+    text format are read; any other format is an UnsupportedError that names it. ``kwargs`` are further
+    arguments of ``relay.frontend.from_onnx``."""
     if not Path(path).exists():
         raise NoFile(f"FILE {path}: there is no such file")
     file = files.readable(Path(path), "FILE")
@@ -256,7 +257,7 @@ def load_model(
 
 
 def _check_shapes(file: Path, module: Any, shapes: Mapping[str, Sequence[int]]) -> None:
-    """An InputError unless the inputs of ``module``, a text in ``file``, have these shapes."""
+    """Raise an InputError unless the inputs of ``module``, read from ``file``, have the given shapes."""
     written = {param.name_hint: tuple(param.type_annotation.shape) for param in module["main"].params}
     for name, shape in shapes.items():
         if name not in written:

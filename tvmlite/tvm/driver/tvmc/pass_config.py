@@ -1,4 +1,4 @@
-"""Passes on a command line: their options, ``name=value``, and their names."""
+"""Parse the command-line options about passes: pass options, ``name=value``, and names of passes."""
 
 from __future__ import annotations
 
@@ -15,8 +15,9 @@ _WORDS = {"true": True, "false": False}
 
 
 def parse_configs(input_configs: Sequence[str] | None) -> dict[str, Any]:
-    """What ``PassContext(config=...)`` takes for ``["relay.FuseOps.max_depth=10"]``: whole numbers, ``true``
-    and ``false`` as such, other values as words. An InputError for another form, or an option of nothing."""
+    """Return the ``config`` of a ``PassContext`` for strings such as ``["relay.FuseOps.max_depth=10"]``.
+    Decimal integers, ``true`` and ``false`` are converted, other values stay strings. A malformed string or
+    an unknown option is an InputError."""
     found: dict[str, Any] = {}
     for one in input_configs or ():
         name, is_given, value = one.partition("=")
@@ -27,12 +28,12 @@ def parse_configs(input_configs: Sequence[str] | None) -> dict[str, Any]:
 
 
 _PLACES = {"": "relay.transform", "qnn": "relay.qnn.transform", "tir": "tir.transform"}
-"""The modules that have passes, by what stands before their names."""
+"""The modules that contain passes, by the prefix of the pass name."""
 
 
 def parse_pass_list_str(input_string: str) -> list[str]:
-    """The names of TVM's passes in ``input_string``, with commas between them; an ArgumentTypeError, as
-    argparse takes it, if TVM has none of a name."""
+    """Return the names of TVM's passes in the comma-separated ``input_string``; an unknown name is an
+    ArgumentTypeError, for argparse."""
     names = [one.strip() for one in input_string.split(",")]
     unknown = [one for one in names if one and not _is_pass(one)]
     if unknown:

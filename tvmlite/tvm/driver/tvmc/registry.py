@@ -1,4 +1,4 @@
-"""Options of a command line for things that have kinds and options of each: executors and runtimes."""
+"""Command-line options for registries whose kinds have options of their own: executors and runtimes."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from tvmlite.core.errors import InputError
 from tvmlite.tvm.absent import refusing
 
 _TYPES = {"runtime.String": str, "IntImm": int}
-"""The types of options in Python, by TVM's names."""
+"""The Python types of options, by TVM's type names."""
 
 
 def generate_registry_args(
     parser: argparse.ArgumentParser, registry: Any, default: str | None = None
 ) -> None:
-    """Add to ``parser`` the option for a kind of ``registry`` (``Executor``, ``Runtime``), and those of each
-    kind: ``--executor graph``, ``--executor-graph-link-params 1``."""
+    """Add to ``parser`` the option that selects a kind of ``registry`` (``Executor``, ``Runtime``), and the
+    options of each kind: ``--executor graph``, ``--executor-graph-link-params 1``."""
     flag = registry.flag_registry_name
     kinds = registry.list_registered()
     parser.add_argument(f"--{flag}", default=default, help=f"the {flag}: {' or '.join(kinds)}")
@@ -31,8 +31,8 @@ def generate_registry_args(
 
 
 def reconstruct_registry_entity(args: argparse.Namespace, registry: Any) -> Any:
-    """The thing that ``args`` describes, None if they name no kind. An InputError for a kind that there is
-    not, or for an option of another one."""
+    """Return the executor or runtime that ``args`` describe; None if they name no kind. An unknown kind, or
+    an option of another kind, is an InputError."""
     flag = registry.flag_registry_name
     chosen = getattr(args, flag)
     if chosen is None:
@@ -48,7 +48,7 @@ def reconstruct_registry_entity(args: argparse.Namespace, registry: Any) -> Any:
 
 
 def _given(args: argparse.Namespace, registry: Any, kind: str) -> dict[str, Any]:
-    """The options of ``kind`` that are given."""
+    """Return the options of ``kind`` that were given."""
     found = {
         option: getattr(args, f"{registry.flag_registry_name}_{kind}_{option.replace('-', '_')}")
         for option in registry.list_registered_options(kind)

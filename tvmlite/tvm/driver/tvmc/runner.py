@@ -43,9 +43,9 @@ def run_module(
     options: Any = None,
     seed: int = 0,
 ) -> TVMCResult:
-    """Run the model in ``tvmc_package`` on ``inputs`` by name; what is not given is filled by
-    ``fill_mode``, from ``seed`` if at random. With ``benchmark`` then ``repeat`` times ``number`` runs are
-    timed; ``profile`` prints the time of each kernel."""
+    """Run the model in ``tvmc_package`` on ``inputs``, a dict by name. Missing inputs are filled by
+    ``fill_mode``; random values depend on ``seed``. With ``benchmark`` it then times ``repeat`` runs of
+    ``number`` calls; ``profile`` prints the time of each kernel."""
     if device not in ("cpu", "llvm"):
         raise UnsupportedError(
             f"--device is {device!r}: there is code for CPUs only", Span.of_caller(), "--device cpu"
@@ -71,8 +71,7 @@ def run_module(
 
 
 def add_run_parser(subparsers: Any, main_parser: Any = None, json_params: Any = ()) -> Any:
-    """Add ``run`` to the commands, with ``json_params``, lists of values by name, as defaults; the command's
-    parser."""
+    """Add and return the parser of ``run``; ``json_params``, dicts of values by option, are defaults."""
     made = subparsers.add_parser("run", help="run a compiled model", description=drive_run.__doc__)
     made.add_argument("PATH", type=Path, help="what tvmc compile wrote")
     made.add_argument("--device", default="cpu", help="cpu")
@@ -124,14 +123,14 @@ def drive_run(args: argparse.Namespace) -> int:
 
 
 def add_rpc_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add to ``parser`` what TVM runs on other machines by."""
+    """Add to ``parser`` TVM's options for running on other machines."""
     parser.add_argument("--rpc-key", help="not supported: there are no other machines")
     parser.add_argument("--rpc-tracker", help="not supported: there are no other machines")
 
 
 def generate_tensor_data(shape: Sequence[int], dtype: str, fill_mode: str, seed: int = 0) -> np.ndarray:
-    """An array filled with ``"zeros"``, ``"ones"``, or at ``"random"`` from ``seed``: floats in [0, 1),
-    integers from 0 to 127."""
+    """Return an array of ``"zeros"`` or ``"ones"``, or of ``"random"`` values that depend on ``seed``: floats
+    in [0, 1), integers from 0 to 127."""
     kind = numpy_of(dtype)
     match fill_mode:
         case "zeros":

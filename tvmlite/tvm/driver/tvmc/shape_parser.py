@@ -1,4 +1,4 @@
-"""The shapes of inputs in one word: ``"x:[1,3,224,224] y:[1]"``."""
+"""Parse the shapes of inputs from one string: ``"x:[1,3,224,224] y:[1]"``."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ _SHAPE = re.compile(r"[\s,]*(?P<name>[^\[\]]*?):\s*\[(?P<extents>[^\[\]]*)\]")
 
 
 def parse_shape_string(inputs_string: str) -> dict[str, list[Any]]:
-    """The shapes by name, ``relay.Any()`` where an extent is -1 or ``?``, or its name if it has one,
-    ``x:["n",3]``; an ArgumentTypeError, as argparse takes it, for a text of another form."""
+    """Return the shapes by input name. An extent of -1 or ``?`` becomes ``relay.Any()``, a quoted name, as in
+    ``x:["n",3]``, stays a string. A malformed string is an ArgumentTypeError, for argparse."""
     found: dict[str, list[Any]] = {}
     place = 0
     while inputs_string[place:].strip():
@@ -35,5 +35,5 @@ def _extent(text: str, whole: str) -> Any:
         return int(text)
     named = re.fullmatch(r"\"(\w+)\"|'(\w+)'", text)
     if named is None:
-        raise argparse.ArgumentTypeError(f"--input-shapes: {whole!r} has no whole extents")
+        raise argparse.ArgumentTypeError(f"--input-shapes: {whole!r} has an extent that is not an integer")
     return named[1] or named[2]

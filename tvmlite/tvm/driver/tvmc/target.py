@@ -1,4 +1,4 @@
-"""Targets on a command line: several with commas between them, and options of their parts."""
+"""Targets on a command line: comma-separated lists of targets, and options for each part."""
 
 from __future__ import annotations
 
@@ -17,26 +17,26 @@ from tvmlite.tvm.target.described import KEYS
 from tvmlite.tvm.target.target import Target
 
 Options = Mapping[str, Mapping[str, Any]]
-"""Options of targets, by kind and by name: ``{"llvm": {"num-cores": 2}}``."""
+"""Options of targets, by kind and option name: ``{"llvm": {"num-cores": 2}}``."""
 
 _ATTRIBUTES = {
     "llvm": "mcpu mattr mtriple num-cores device keys libs mabi mfloat-abi model tag opt-level jit",
     "c": "mcpu march device keys libs model tag",
 }
-"""Parts of targets that have options of their own: ``--target-llvm-mcpu NAME``."""
+"""The options of each kind of target: ``--target-llvm-mcpu NAME``."""
 
 _TOKEN = re.compile(r"""[^\s,=]+=(?:'[^']*'|"[^"]*"|[^\s,]+(?:,[^\s,]+)*)|[^\s,]+|,""")
 
 
 def tokenize_target(target: str) -> list[str]:
-    """The words of ``target``: names, options with their values, and the commas between targets. Commas in a
-    value, ``-mattr=+a,+b``, are part of it, and blanks too if it is quoted."""
+    """Split ``target`` into tokens: names, options with their values, and the commas between targets. Commas
+    inside a value, as in ``-mattr=+a,+b``, belong to it, as do blanks if it is quoted."""
     return _TOKEN.findall(target)
 
 
 def parse_target(target: str) -> list[dict[str, Any]]:
-    """The targets in ``target``, of each its ``name``, its ``opts`` by name (True of a flag ``--x``), the
-    ``raw`` text, and whether it is a kind of TVM's own (``is_tvm_target``)."""
+    """Parse the targets in ``target``. Each is a dict of its ``name``, its ``opts`` by name (True for a flag
+    ``--x``), its ``raw`` text, and whether it is one of TVM's own kinds (``is_tvm_target``)."""
     parts: list[list[str]] = [[]]
     for token in tokenize_target(target):
         if token == ",":
@@ -57,7 +57,7 @@ def parse_target(target: str) -> list[dict[str, Any]]:
 
 
 def _option(word: str) -> tuple[str, Any]:
-    """The name and the value of ``-name=value``, or of a flag ``--name``."""
+    """Return the name and the value of ``-name=value`` or of a flag ``--name``."""
     name, is_given, value = word.lstrip("-").partition("=")
     if not is_given and not word.startswith("--"):
         raise InputError(f"--target: option {word!r} has no value", hint=f"-{name}=VALUE")
@@ -67,9 +67,10 @@ def _option(word: str) -> tuple[str, Any]:
 def target_from_cli(
     target: str, additional_target_options: Options | None = None
 ) -> tuple[Target, list[dict[str, Any]]]:
-    """The target that ``target`` describes, the path of a file with one, JSON, or names with options; of two
-    the second is the host. Those before them are of other compilers: they are given as a list, as
-    ``parse_target`` describes them. ``additional_target_options`` are further options of them."""
+    """Parse ``target``: the path of a file with a target, JSON, or target names with options. If there are
+    two of TVM's targets, the second is the host. The targets before them are for other compilers and are
+    returned as a list of ``parse_target``'s dicts. ``additional_target_options`` are further options of the
+    targets."""
     if Path(target).is_file():
         target = Path(target).read_text(encoding="utf-8")
     if target.lstrip().startswith("{"):
@@ -85,7 +86,7 @@ def target_from_cli(
 
 
 def _check(parsed: list[dict[str, Any]], options: Options) -> None:
-    """An InputError if targets stand twice, are too many, or lack one that has ``options``."""
+    """Raise an InputError for duplicate targets, too many, or ``options`` of one that is missing."""
     names = [one["name"] for one in parsed]
     if len(names) > len(set(names)):
         raise InputError(f"--target has a target twice: {', '.join(names)}")
@@ -104,8 +105,8 @@ def _written(part: Mapping[str, Any]) -> str:
 
 
 def machine_of(target: Any, additional_target_options: Options | None = None) -> machine.Target:
-    """The machine that ``target``, text or a target, describes; an UnsupportedError if a part of it is for
-    another compiler."""
+    """Return the machine that ``target``, a string or a target, describes; an UnsupportedError if a part of
+    it is for another compiler."""
     if not isinstance(target, str):
         return targets.machine(target)
     made, others = target_from_cli(target, additional_target_options)
@@ -118,7 +119,7 @@ def machine_of(target: Any, additional_target_options: Options | None = None) ->
 
 
 def generate_target_args(parser: argparse.ArgumentParser) -> None:
-    """Add ``--target`` to ``parser``, and the options of parts of targets."""
+    """Add ``--target`` to ``parser``, and the options of each kind of target."""
     parser.add_argument("--target", default="llvm", help="what to compile for (default: llvm)")
     for kind, attributes in _ATTRIBUTES.items():
         for one in attributes.split():
@@ -126,7 +127,7 @@ def generate_target_args(parser: argparse.ArgumentParser) -> None:
 
 
 def reconstruct_target_args(args: argparse.Namespace) -> dict[str, dict[str, Any]]:
-    """The options of parts of targets that were given, by kind and by name."""
+    """Return the given options of targets, by kind and option name."""
     found: dict[str, dict[str, Any]] = {}
     for kind, attributes in _ATTRIBUTES.items():
         for one in attributes.split():

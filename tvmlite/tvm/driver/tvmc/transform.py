@@ -1,4 +1,4 @@
-"""Changes of a model before it is compiled."""
+"""Transformations of a model before it is compiled."""
 
 from __future__ import annotations
 
@@ -11,14 +11,15 @@ from tvmlite.tvm.ir.transform import PassContext, Sequential
 from tvmlite.tvm.relay import transform as passes
 
 _LEVEL = 3
-"""The level at which a ``Sequential`` changes layouts."""
+"""The optimization level at which a ``Sequential`` runs ``ConvertLayout``."""
 
 _OPERATORS = ("nn.conv2d", "nn.conv2d_transpose", "qnn.conv2d")
 
 
 def convert_graph_layout(mod: Any, desired_layouts: Any, ops: Sequence[str] | None = None) -> Any:
-    """``mod`` with its convolutions, or the operators ``ops``, in the layout ``"NHWC"`` of the data, or
-    ``"NHWC:HWIO"`` of data and kernel: one for all, or a list of one for each operator."""
+    """Convert the convolutions of ``mod``, or the operators ``ops``, to the data layout ``"NHWC"``, or
+    ``"NHWC:HWIO"`` for data and kernel. ``desired_layouts`` is one layout for all, or a list with one for
+    each operator."""
     given = [desired_layouts] if isinstance(desired_layouts, str) else list(desired_layouts)
     names = list(ops or _OPERATORS)
     layouts = [[*one.split(":"), "default"][:2] for one in given]

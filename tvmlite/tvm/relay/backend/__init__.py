@@ -1,4 +1,4 @@
-"""TVM's ``relay.backend``: compiled models as modules to run, and which executor and runtime they have."""
+"""``relay.backend``: compiled models as runnable modules, and the choice of executor and runtime."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What ``relay.build`` gives: a compiled model, from which executors are made."""
+"""The result of ``relay.build``: a compiled model that creates executors."""
 
 from __future__ import annotations
 
@@ -27,14 +27,15 @@ _ABSENT = {
     **dict.fromkeys(("function_metadata", "executor_codegen_metadata", "lowered_ir_mods"), _REPORT),
     "devices": "there is one device, the CPU",
 }
-"""Attributes of TVM's compiled modules: what to use in their place."""
+"""Attributes of TVM's compiled modules that are not supported, and what to use instead."""
 
 
 class ExecutorFactoryModule(ModelNames):
-    """A model that ``build`` compiled: ``factory["default"](device)`` is a module to set inputs of and run.
+    """A model compiled by ``build``: ``factory["default"](device)`` returns an executor that has
+    ``set_input`` and ``run``.
 
-    ``lib`` is the compiled model of tvmlite. ``params``, the weights that were given, are constants of it:
-    setting one to what it is does nothing.
+    ``lib`` is tvmlite's compiled model. ``params`` are the given weights, which are constants of the library:
+    setting one to its own value is allowed and has no effect.
     """
 
     def __init__(
@@ -47,11 +48,11 @@ class ExecutorFactoryModule(ModelNames):
 
     @property
     def module(self) -> ExecutorFactoryModule:
-        """What makes modules."""
+        """The factory itself."""
         return self
 
     def __getitem__(self, name: str) -> Callable[..., Any]:
-        """The function ``name``: that of the model's name takes a device and gives a module to run."""
+        """The function ``name``. The one with the model's name takes a device and returns an executor."""
         if name == self.libmod_name:
             return lambda *devices: ModelExecutor(self.lib)
         if name == "debug_create":
@@ -74,16 +75,16 @@ class ExecutorFactoryModule(ModelNames):
         raise MissingName(f"{name} of a compiled module is not in tvmlite", Span.of_caller(), _ABSENT[name])
 
     def _without_params(self) -> ExecutorFactoryModule:
-        """The model compiled again with its weights as inputs, which ``load_params`` sets."""
+        """The model, compiled again with its weights as inputs that ``load_params`` sets."""
         with transform.PassContext(opt_level=self._opt_level):
             return _build(self.ir_mod, self.target, mod_name=self.libmod_name)
 
     def get_params(self) -> dict[str, Any]:
-        """The weights that were given, by name; they are in the library already."""
+        """The given weights by name; the library already contains them."""
         return self.params
 
     def get_graph_json(self) -> str:
-        """The calls of kernels in order, as JSON in the manner of TVM's graph executor."""
+        """The kernel calls in order, as JSON in the format of TVM's graph executor."""
         return graph_json(self.lib.module)
 
     @property

@@ -1,4 +1,4 @@
-"""The calls of a compiled model's kernels as JSON, in the manner of TVM's graph executor."""
+"""The kernel calls of a compiled model as JSON, in the format of TVM's graph executor."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from tvmlite.relay.ir.types import TensorType, TupleType
 
 
 def graph_json(module: nodes.Module) -> str:
-    """Nodes in order, the parameters and constants first where they are read: their operator, name, inputs,
-    and the dtypes and shapes of their results."""
+    """The JSON text: a list of nodes with operator, name and inputs, operands first, and the dtypes and
+    shapes of their results. The parameters come first; a constant comes before its first reader."""
     table: list[dict[str, Any]] = []
     places: dict[nodes.Expr, list[list[int]]] = {}
     dtypes: list[str] = []

@@ -1,4 +1,4 @@
-"""Evaluates functions operator by operator in numpy: those that call themselves, and functions as values."""
+"""An interpreter in numpy, operator by operator, for recursive functions and functions as values."""
 
 from __future__ import annotations
 
@@ -21,26 +21,26 @@ from tvmlite.tvm.relay.graph.calls import inlined
 
 @dataclass(eq=False)
 class Closure:
-    """A function with the values of the variables around it."""
+    """A function with the values of its free variables."""
 
     function: nodes.Function
     variables: Mapping[Any, Any]
 
 
 class Interpreter:
-    """Evaluates expressions of a module whose types are known."""
+    """Evaluates expressions of a typed module."""
 
     def __init__(self, module: IRModule) -> None:
         self._module = module
 
     def run(self, function: nodes.Function, args: Sequence[Any]) -> Any:
-        """What ``function`` gives for arrays, and tuples of them."""
+        """Evaluate ``function`` on arrays and tuples of arrays."""
         if any(isinstance(node, (nodes.Loop, nodes.LetDims)) for node in walk(function)):
             return interpret(inlined(function), args)
         return self.apply(Closure(function, {}), args)
 
     def apply(self, closure: Closure, args: Sequence[Any]) -> Any:
-        """What a function with the variables around it gives."""
+        """Evaluate a closure on arguments."""
         function = closure.function
         if len(args) != len(function.params):
             raise InputError(f"{len(function.params)} arguments expected, {len(args)} given")
@@ -54,7 +54,7 @@ class Interpreter:
         return self._value(function.body, variables, binding)
 
     def _value(self, root: Any, variables: dict[Any, Any], binding: Any) -> Any:
-        """The value of ``root``; what ``variables`` hold grows with the lets on the way."""
+        """The value of ``root``. Lets extend a copy of ``variables``."""
         while isinstance(root, nodes.Let):
             variables = dict(variables)
             variables[root.var] = self._value(root.value, variables, binding)

@@ -1,4 +1,4 @@
-"""TVM's ``relay.backend.Executor`` and ``Runtime``: what calls the kernels of a model, with options."""
+"""``relay.backend.Executor`` and ``Runtime``: TVM's choice of executor and runtime, with options."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from tvmlite.core.errors import UnsupportedError
 from tvmlite.core.span import Span
 
 _KINDS: dict[str, type] = {"IntImm": int, "runtime.String": str}
-"""TVM's names of the types of options."""
+"""Python's types by TVM's names for the types of options."""
 
 _AOT = {
     "link-params": "IntImm",
@@ -21,7 +21,7 @@ _AOT = {
 
 
 class _Choice:
-    """One of several by its ``name``, with ``attrs``: options by name, of known types."""
+    """A choice by ``name``, with its options ``attrs`` by name, whose types are checked."""
 
     flag_registry_name: ClassVar[str]
     known: ClassVar[Mapping[str, Mapping[str, str]]] = {}
@@ -49,12 +49,12 @@ class _Choice:
 
     @classmethod
     def list_registered(cls) -> list[str]:
-        """The names there are."""
+        """The known names."""
         return list(cls.known)
 
     @classmethod
     def list_registered_options(cls, name: str) -> dict[str, str]:
-        """The options of ``name``, with TVM's names of their types; an error for a name that is not there."""
+        """The options of ``name`` with TVM's names for their types; an error for an unknown name."""
         if name not in cls.known:
             known = ", ".join(cls.known)
             text = f'{cls.__name__} "{name}" is not defined; there are: {known}'
@@ -75,8 +75,8 @@ class _Choice:
 
 
 class Executor(_Choice):
-    """What calls the kernels: ``"graph"`` and ``"aot"`` are both one compiled entry here. Weights are in the
-    library, whatever the options say."""
+    """The executor. ``"graph"`` and ``"aot"`` are the same here: a compiled entry function that calls the
+    kernels. Weights are always in the library, whatever the options are."""
 
     flag_registry_name = "executor"
     known: ClassVar = {"graph": {"link-params": "IntImm"}, "aot": _AOT}
@@ -84,7 +84,7 @@ class Executor(_Choice):
 
 
 class Runtime(_Choice):
-    """What a compiled model needs to run: ``"cpp"``, Python's or a C program's own."""
+    """The runtime that a compiled model needs. Only ``"cpp"`` is supported: a host program in Python or C."""
 
     flag_registry_name = "runtime"
     known: ClassVar = {"cpp": {"system-lib": "IntImm"}, "crt": {"system-lib": "IntImm"}}

@@ -1,4 +1,4 @@
-"""Functions with extents of ``Any()``, made for the shapes of the arrays they are called with."""
+"""Specializes functions with ``Any()`` extents to the shapes of given arrays."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from tvmlite.tvm.relay.expr import Function, Var, adopt
 
 
 def has_unknown_extents(function: Any) -> bool:
-    """Whether a parameter of ``function`` has an extent that is ``relay.Any()``."""
+    """Whether a parameter of ``function`` has a ``relay.Any()`` extent."""
     return any(_is_open(param.type) for param in function.params)
 
 
 def specialized(function: Any, arrays: Sequence[Any]) -> Any:
-    """``function`` with extents of ``arrays`` in place of those of its parameters that are ``Any()``.
+    """``function`` with the ``Any()`` extents of its parameters replaced by the extents of ``arrays``.
 
-    An InputError if an array has another rank than its parameter.
+    An array whose rank differs from its parameter's is an InputError.
     """
     made = {
         param: Var(param.name, _closed(param.type, array, param.name), param.span)
@@ -40,7 +40,7 @@ def specialized(function: Any, arrays: Sequence[Any]) -> Any:
 
 
 def _bind(own: Any, known: Any, extents: dict[Any, set[int]]) -> None:
-    """Enter what the extents of ``own`` that are ``Any()`` are in the type ``known``."""
+    """Enter in ``extents``, for each ``Any()`` in the type ``own``, its extents in the type ``known``."""
     if isinstance(own, types.TupleType):
         for one, other in zip(own.fields, known.fields, strict=True):
             _bind(one, other, extents)
@@ -51,7 +51,7 @@ def _bind(own: Any, known: Any, extents: dict[Any, set[int]]) -> None:
 
 
 def _with_extents(body: Any, extents: dict[Any, set[int]]) -> Any:
-    """``body`` with ``extents`` in the attributes of its calls, which may be computed of them."""
+    """``body`` with ``extents`` substituted in the attributes of its calls, also in computed extents."""
 
     def known(extent: Any) -> Any:
         if not ty.is_unknown(extent):
@@ -60,8 +60,8 @@ def _with_extents(body: Any, extents: dict[Any, set[int]]) -> Any:
         several = next((sizes for sizes in found.values() if len(sizes) > 1), None)
         if several is not None:
             raise InputError(
-                f"one relay.Any() is {' and '.join(map(str, sorted(several)))} in the arguments, and a size "
-                "is computed of it: give each shape one of its own"
+                f"one relay.Any() is {' and '.join(map(str, sorted(several)))} in the arguments, and an "
+                "extent depends on it: use a separate relay.Any() for each shape"
             )
         return types.normal_dim(
             substitute(extent, {one: e.const(min(sizes), e.INDEX) for one, sizes in found.items()})

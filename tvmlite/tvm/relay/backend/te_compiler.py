@@ -1,4 +1,4 @@
-"""TVM's ``relay.backend.te_compiler``: a model's kernels are compiled with it, and kept with it alone."""
+"""``relay.backend.te_compiler``: TVM's cache of compiled kernels. Here kernels belong to their model only."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ _INSTEAD = "relay.build makes kernels of fused groups: lib.lib.kernels lists the
 
 
 class TECompiler:
-    """The compiler of kernels, of which programs ask that it forget those of models before."""
+    """The compiler of kernels, with ``clear``, by which programs clear TVM's cache."""
 
     def clear(self) -> None:
-        """Nothing is to be forgotten: there are no kernels but those of a model."""
+        """Do nothing: there is no cache of kernels outside a model."""
 
     def __getattr__(self, name: str) -> Any:
         if name in ("lower", "jit", "items", "shape_func_items"):
@@ -24,7 +24,7 @@ class TECompiler:
 
 
 def get() -> TECompiler:
-    """The compiler."""
+    """Return the compiler."""
     return TECompiler()
 
 

@@ -1,4 +1,4 @@
-"""TVM's ``relay.data_dep_optimization``: functions changed by what is in their weights."""
+"""``relay.data_dep_optimization``: transformations that depend on the values of weights."""
 
 from tvmlite.tvm.lazy import attributes
 

@@ -1,4 +1,4 @@
-"""Dense layers whose weights are mostly zeros, as products with sparse matrices of blocks."""
+"""Converts dense layers whose weights are mostly zero to block-sparse (BSR) matrix products."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ def convert(
     sparsity_threshold: float,
     filter_func: Callable[[Any], bool] | None = None,
 ) -> tuple[Any, dict[str, Any]]:
-    """``func`` with ``nn.sparse_dense`` in place of each ``nn.dense`` whose weight is a parameter, of which
-    ``sparsity_threshold`` or more is 0; and ``params`` with the weights so changed in three parts each.
+    """Replace ``nn.dense`` by ``nn.sparse_dense`` in ``func`` where the weight is in ``params`` and at least
+    the fraction ``sparsity_threshold`` of it is 0. Return the new function and parameters.
 
-    These are of blocks of ``blocksize``: ``weight.data``, ``weight.indices`` and ``weight.indptr``. With a
-    ``filter_func``, only calls for which it is true are replaced.
+    Each such weight is replaced by three parameters with blocks of ``blocksize``: ``weight.data``,
+    ``weight.indices`` and ``weight.indptr``. A ``filter_func`` selects the calls to replace.
     """
     found: dict[str, dict[str, np.ndarray]] = {}
     variables: dict[str, list[Any]] = {}
@@ -61,7 +61,7 @@ def convert(
 
 
 def _weight_of(node: Any, params: Mapping[str, Any]) -> str | None:
-    """The name of the parameter that is the weight of a dense layer; None for other nodes."""
+    """The name of the parameter that is the weight of the dense layer ``node``; None for other nodes."""
     if not isinstance(node, nodes.Call) or node.op != "nn.dense" or node["out_dtype"]:
         return None
     weight = node.args[1]
@@ -71,7 +71,7 @@ def _weight_of(node: Any, params: Mapping[str, Any]) -> str | None:
 def _blocks(
     name: str, weight: np.ndarray, size: tuple[int, int]
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The blocks of ``weight`` that are not all 0, the column of each, and where those of each row begin."""
+    """The nonzero blocks of ``weight``, the block column of each, and the index of each row's first block."""
     tall, wide = size
     if weight.shape[0] % tall or weight.shape[1] % wide:
         raise InputError(

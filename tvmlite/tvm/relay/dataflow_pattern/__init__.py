@@ -1,4 +1,4 @@
-"""TVM's ``relay.dataflow_pattern``: patterns of graphs, which match expressions and rewrite them.
+"""``relay.dataflow_pattern``: patterns that match and rewrite parts of graphs.
 
 ::
 

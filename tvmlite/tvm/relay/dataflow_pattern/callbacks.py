@@ -1,4 +1,4 @@
-"""Expressions rewritten by callbacks, each for a pattern."""
+"""Rewrites expressions by callbacks for patterns."""
 
 from __future__ import annotations
 
@@ -19,13 +19,15 @@ from tvmlite.tvm.relay.transform.infer_type import InferType
 
 _MOST_ROUNDS = 100
 _LARGEST = 100
-"""How many times as large the expression may become: callbacks without an end can double it in each round."""
+"""The factor by which the expression may grow: callbacks that do not terminate can double it every round."""
 
 
 class DFPatternCallback:
-    """What those derive from that rewrite: ``pattern`` is what ``callback`` is called with a match of.
+    """The base class of rewrites: subclasses set ``pattern`` and define ``callback``, which is called for
+    each match.
 
-    With ``require_type`` types are inferred before each round, with ``rewrite_once`` there is only one.
+    With ``require_type``, types are inferred before each round; with ``rewrite_once``, there is only one
+    round.
     """
 
     pattern: DFPattern
@@ -34,18 +36,18 @@ class DFPatternCallback:
         self.require_type, self.rewrite_once = require_type, rewrite_once
 
     def rewrite(self, expr: Any) -> Any:
-        """``expr`` with all matches replaced."""
+        """Replace all matches in ``expr``, repeatedly; see ``rewrite``."""
         return rewrite(self, expr)
 
     def callback(self, pre: Any, post: Any, node_map: dict[DFPattern, list[Any]]) -> Any:
-        """What stands in place of ``pre``, which is ``post`` after what it is made of was rewritten;
-        ``node_map`` has the expressions that parts of the pattern matched, rewritten as well."""
+        """Return the replacement for the match ``pre``. ``post`` is ``pre`` with rewritten operands;
+        ``node_map`` has the expressions, also rewritten, that each part of the pattern matched."""
         raise NotImplementedError(f"{type(self).__name__} has no method callback")
 
 
 def rewrite(callbacks: Any, expr: Any, mod: Any = None) -> Any:
-    """``expr`` with the matches of all callbacks replaced, again until nothing changes. ``mod`` has the
-    functions that ``expr`` mentions, where types are inferred."""
+    """Replace the matches of all callbacks in ``expr`` until nothing changes. ``mod`` has the functions that
+    ``expr`` refers to, for type inference."""
     made = expr_of("rewrite: expr", expr)
     every: Sequence[Any] = callbacks if isinstance(callbacks, (list, tuple)) else [callbacks]
     for one in every:
@@ -64,7 +66,7 @@ def rewrite(callbacks: Any, expr: Any, mod: Any = None) -> Any:
 
 
 def _applied(callback: DFPatternCallback, expr: Any, mod: Any) -> Any:
-    """``expr`` with matches replaced once."""
+    """``expr`` after one round of replacements by ``callback``."""
     if getattr(callback, "require_type", False):
         expr = _typed(expr, mod)
     found = groups(callback.pattern, expr)
@@ -78,7 +80,7 @@ def _applied(callback: DFPatternCallback, expr: Any, mod: Any) -> Any:
             for part, exprs in found[pre].found.items()
         }
         given = called(callback.callback, pre, adopt(post), parts)
-        return expr_of("callback: what it gives", given)
+        return expr_of("the result of callback", given)
 
     return adopt(rebuilt(expr, made, rule)) if found else expr
 

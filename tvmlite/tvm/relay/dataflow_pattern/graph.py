@@ -1,4 +1,4 @@
-"""An expression as a graph: what reads each node, and which nodes all of a node's results pass through."""
+"""The graph of an expression: the readers and the post-dominators of its nodes."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from tvmlite.tvm.relay.graph.visit import in_order, parts_of
 
 
 class ExpressionGraph:
-    """The nodes of ``root`` with those that read them. ``order`` has what a node is made of before it."""
+    """The nodes of ``root`` with their readers. ``order`` is the post-order: operands before a node."""
 
     def __init__(self, root: Any) -> None:
         self.order = [node for node in in_order(root) if isinstance(node, nodes.Expr)]
@@ -21,7 +21,7 @@ class ExpressionGraph:
         self._behind = self._immediate()
 
     def dominates(self, node: Any, other: Any) -> bool:
-        """Whether every way from ``other`` to the root leads through ``node``, another node."""
+        """Whether every path from ``other`` to the root leads through ``node``, which is another node."""
         while other is not None:
             other = self._behind.get(other)
             if other is node:
@@ -29,7 +29,7 @@ class ExpressionGraph:
         return False
 
     def _immediate(self) -> dict[Any, Any]:
-        """For each node, the first that every way from it to the root leads through; None for the root."""
+        """The immediate post-dominator of each node; None for the root."""
         behind: dict[Any, Any] = {}
         depth: dict[Any, int] = {}
         for node in reversed(self.order):
@@ -42,7 +42,7 @@ class ExpressionGraph:
 
 
 def _meeting(one: Any, other: Any, behind: dict[Any, Any], depth: dict[Any, int]) -> Any:
-    """The first node that the ways from both lead through."""
+    """The nearest common post-dominator of two nodes."""
     while one is not other:
         if one is None or other is None:
             return None

@@ -1,4 +1,4 @@
-"""The parts of an expression that a pattern matches: which of them do not overlap, and each as a function."""
+"""Finds the non-overlapping matches of a pattern in an expression, each with its subgraph as a function."""
 
 from __future__ import annotations
 
@@ -14,12 +14,13 @@ from tvmlite.tvm.relay.graph.visit import in_order, parts_of, rebuilt
 from tvmlite.tvm.relay.op.op import Op
 
 PARTITIONED = "PartitionedFromPattern"
-"""The attribute of functions that partitions made; what is in them is not matched again."""
+"""The attribute of functions created by ``partition``, in which nothing is matched again."""
 
 
 @dataclass(frozen=True)
 class Group:
-    """A match: its outermost node, what the parts of the pattern are, and what it computes of its inputs."""
+    """A match: the expressions matched by the pattern's parts, its inputs, and the function of these inputs
+    that it computes."""
 
     found: Found
     inputs: tuple[Any, ...]
@@ -28,8 +29,8 @@ class Group:
 
 
 def groups(pattern: p.DFPattern, root: Any) -> dict[Any, Group]:
-    """The matches of ``pattern`` in ``root`` by their outermost nodes, from the root inwards. One that shares
-    a node with another, or has a node inside that others read, is none."""
+    """The matches of ``pattern`` in ``root`` by their outermost nodes, searched from the root inwards.
+    Matches that overlap an earlier match, or whose inner nodes are read from outside, are rejected."""
     matcher = Matcher(root)
     parts = _in_order(pattern)
     found: dict[Any, Group] = {}
@@ -54,7 +55,8 @@ def groups(pattern: p.DFPattern, root: Any) -> dict[Any, Group]:
 
 
 def _is_closed(root: Any, inside: list[Any], taken: set[Any], matcher: Matcher) -> bool:
-    """Whether nothing but ``root`` is read from outside, if not on the way to ``root`` itself."""
+    """Whether no node of ``inside`` is in ``taken``, and none except ``root`` has an outside reader, unless
+    ``root`` post-dominates that reader."""
     members = set(inside)
     for node in inside:
         if isinstance(node, (nodes.Function, nodes.Constant)):
@@ -68,7 +70,7 @@ def _is_closed(root: Any, inside: list[Any], taken: set[Any], matcher: Matcher) 
 
 
 def _in_order(pattern: p.DFPattern) -> list[p.DFPattern]:
-    """The parts of ``pattern``, what each is made of before it."""
+    """The parts of ``pattern`` in post-order."""
     found: dict[p.DFPattern, None] = {}
     stack: list[tuple[p.DFPattern, bool]] = [(pattern, False)]
     opened: set[p.DFPattern] = set()
@@ -84,8 +86,8 @@ def _in_order(pattern: p.DFPattern) -> list[p.DFPattern]:
 
 
 def _inputs(parts: list[p.DFPattern], found: Found) -> list[Any]:
-    """What the pattern does not describe any further: the matches of its leaves, and all arguments where it
-    names none. Constants that it asks for are no inputs, nor is what lies on a path or in a function."""
+    """The inputs of a match: the matches of the pattern's leaves, and all arguments or fields that it leaves
+    open; but not constants that it requires, and nodes on a dominator's path or in a function."""
     between: set[Any] = set()
     for part in parts:
         if isinstance(part, p.DominatorPattern):
@@ -111,7 +113,7 @@ def _open(part: p.DFPattern, found: Found) -> Iterator[Any]:
 
 
 def _is_part(one: Any, part: p.DFPattern) -> bool:
-    """Whether ``one`` is a constant that the pattern asks for."""
+    """Whether ``one`` is a constant that the pattern requires."""
     asks = isinstance(part, p.ConstantPattern) or (
         isinstance(part, p.ExprPattern) and isinstance(part.expr, nodes.Constant)
     )
@@ -119,7 +121,7 @@ def _is_part(one: Any, part: p.DFPattern) -> bool:
 
 
 def _inside(root: Any, inputs: set[Any]) -> list[Any]:
-    """The nodes of ``root`` that are not ``inputs`` nor below them, what each is made of before it."""
+    """The nodes of ``root`` down to ``inputs``, without these, in post-order."""
     found: dict[Any, None] = {}
     stack: list[tuple[Any, bool]] = [(root, False)]
     while stack:

@@ -1,4 +1,4 @@
-"""Whether an expression is what a pattern describes, and which parts are which."""
+"""Matches a pattern against an expression, and records which expression each part matched."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ from tvmlite.tvm.relay.graph.visit import parts_of
 from tvmlite.tvm.relay.op.op import Op
 
 Found = dict[p.DFPattern, tuple[Any, ...]]
-"""The expressions of each part of a pattern: one, but of a path or of a pattern that is part of itself."""
+"""The expressions that each part of a pattern matched: several for dominator paths and recursive patterns."""
 
 _COMMUTATIVE = ("add", "multiply")
 
 
 def matches(pattern: p.DFPattern, expr: Any) -> Found | None:
-    """The expressions of each part of ``pattern`` in ``expr``; None if it does not match."""
+    """The expressions in ``expr`` that each part of ``pattern`` matched; None if it does not match."""
     expr = expr_of("match: expr", expr)
     return Matcher(expr).match(pattern, expr)
 
 
 class Matcher:
-    """Matches patterns with the parts of ``root``."""
+    """Matches patterns against parts of ``root``."""
 
     def __init__(self, root: Any) -> None:
         self.root = root
@@ -44,25 +44,26 @@ class Matcher:
         return self._graph
 
     def match(self, pattern: p.DFPattern, expr: Any) -> Found | None:
-        """The expressions of each part of ``pattern`` in ``expr``; None if it does not match."""
+        """The expressions in ``expr`` that each part of ``pattern`` matched; None if it does not match."""
         return self._match(pattern, expr, {})
 
     def _match(self, pattern: p.DFPattern, expr: Any, found: Found) -> Found | None:
-        """``found`` and what is found in ``expr``. What was found before stays as it was."""
+        """``found`` extended by the match in ``expr``, or None. A part that is in ``found`` must match the
+        same expression again."""
         if pattern in found:
             return found if _same(found[pattern][-1], expr) else None
         made = self._parts(pattern, expr, found)
         return None if made is None else {**made, pattern: (*made.get(pattern, ()), expr)}
 
     def _all(self, pairs: Iterable[tuple[p.DFPattern, Any]], found: Found) -> Found | None:
-        """What is found by several patterns, one after the other."""
+        """``found`` extended by the matches of several patterns, or None if one does not match."""
         made: Found | None = found
         for pattern, expr in pairs:
             made = None if made is None else self._match(pattern, expr, made)
         return made
 
     def _several(self, given: list[p.DFPattern] | None, exprs: Iterable[Any], found: Found) -> Found | None:
-        """What is found in a list; anything if none is given."""
+        """``found`` extended by the matches of a list of patterns of equal length; any list matches None."""
         exprs = list(exprs)
         if given is None:
             return found
@@ -115,7 +116,8 @@ class Matcher:
         return args
 
     def _reassociated(self, pattern: Any, op: Any, call: Any, found: Found) -> Found | None:
-        """``a * b / c`` in ``a * (b / c)`` or ``b * (a / c)``, and ``a * (b / c)`` in ``a * b / c``."""
+        """Match the pattern ``a * b / c`` with ``a * (b / c)`` or ``b * (a / c)``, and the pattern
+        ``a * (b / c)`` with ``a * b / c``."""
         wanted = _op_of(pattern)
         if wanted == "divide" and op == "multiply" and _op_of(pattern.args[0]) == "multiply":
             product, divisor = pattern.args
@@ -133,7 +135,8 @@ class Matcher:
         return None
 
     def _dominated(self, pattern: p.DominatorPattern, expr: Any, found: Found) -> Found | None:
-        """``child`` whose ways to its inputs all lead over calls of ``path`` to one ``parent``."""
+        """Match ``child`` if all paths from its operands consist of matches of ``path`` and end at one match
+        of ``parent``, which ``child`` post-dominates."""
         child = self._match(pattern.child, expr, found)
         if child is None:
             return None
@@ -168,7 +171,7 @@ def _same(one: Any, other: Any) -> bool:
 
 
 def _op_of(pattern: p.DFPattern) -> str | None:
-    """The operator that a pattern of a call of two arguments calls."""
+    """The operator of a pattern for calls with two arguments, else None."""
     if not isinstance(pattern, p.CallPattern) or pattern.args is None or len(pattern.args) != 2:
         return None
     return pattern.op.expr if isinstance(pattern.op, p.ExprPattern) else None
@@ -181,7 +184,7 @@ def _equal(wanted: Any, expr: Any) -> bool:
 
 
 def _is_of_type(pattern: Any, expr: Any) -> bool:
-    """Whether ``expr`` is of the type, the dtype or the shape that ``pattern`` says; types are inferred."""
+    """Whether ``expr`` has the type, dtype or shape that ``pattern`` requires; the type is inferred."""
     whole = infer(as_function(expr))
     type_ = whole.checked_type if isinstance(expr, nodes.Function) else whole.body.checked_type
     if isinstance(pattern, p.TypePattern):
@@ -194,7 +197,7 @@ def _is_of_type(pattern: Any, expr: Any) -> bool:
 
 
 def _has(expr: Any, attrs: dict[str, Any]) -> bool:
-    """Whether ``expr`` has all of ``attrs``."""
+    """Whether ``expr`` has all attributes ``attrs`` with these values."""
     if isinstance(expr, Op):
         return all(expr.get_attr(name) == value for name, value in attrs.items())
     if not isinstance(expr, (nodes.Call, nodes.Function)):

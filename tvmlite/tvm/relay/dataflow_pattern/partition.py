@@ -1,4 +1,4 @@
-"""Matches of a pattern as calls of functions of their own."""
+"""``partition``: moves the matches of a pattern into functions."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ def partition(
     attrs: Mapping[str, Any] | None = None,
     check: Callable[[Any], Any] | None = None,
 ) -> Any:
-    """``expr`` with each match of ``pattern`` for which ``check`` holds as the call of a function with
-    ``attrs``, and the names of its operators as ``PartitionedFromPattern``."""
+    """Replace each match of ``pattern`` in ``expr`` that ``check`` accepts by the call of a function. The
+    function has the attributes ``attrs``, and its operators' names as ``PartitionedFromPattern``."""
     expr = expr_of("partition: expr", expr)
-    if isinstance(pattern, FunctionPattern):  # a function that is not called is a function already
+    if isinstance(pattern, FunctionPattern):  # a match is a function already
         return expr
     found = groups(pattern, expr)
     made: dict[Any, Any] = {}

@@ -1,4 +1,4 @@
-"""The patterns, and the functions that write them."""
+"""The classes of patterns, and the functions that create them."""
 
 from __future__ import annotations
 
@@ -14,10 +14,11 @@ _partition = later("relay.dataflow_pattern.partition", "partition")
 
 
 class DFPattern:
-    """A pattern. Equal only to itself: where one stands twice in another, both match one expression."""
+    """The base class of patterns. A pattern is equal only to itself: if it occurs several times in another
+    pattern, all occurrences must match the same expression."""
 
     def __call__(self, *args: Any) -> CallPattern:
-        """The pattern of a call of what this matches."""
+        """A pattern for calls of the operators or functions that this pattern matches."""
         given = list(args[0]) if len(args) == 1 and isinstance(args[0], (list, tuple)) else list(args)
         return CallPattern(self, None if given == [None] else given)
 
@@ -37,31 +38,32 @@ class DFPattern:
         return is_op("divide")(self, other)
 
     def has_attr(self, attrs: Mapping[str, Any]) -> AttrPattern:
-        """This, of which some attributes are given."""
+        """This pattern, restricted to expressions with the attributes ``attrs``."""
         return AttrPattern(self, attrs)
 
     def has_type(self, ttype: Any) -> TypePattern:
-        """This, of the type ``ttype``."""
+        """This pattern, restricted to the type ``ttype``."""
         return TypePattern(self, ttype)
 
     def has_dtype(self, dtype: str) -> DataTypePattern:
-        """This, of the dtype ``dtype``."""
+        """This pattern, restricted to the dtype ``dtype``."""
         return DataTypePattern(self, dtype)
 
     def has_shape(self, shape: Sequence[Any]) -> ShapePattern:
-        """This, of the shape ``shape``."""
+        """This pattern, restricted to the shape ``shape``."""
         return ShapePattern(self, shape)
 
     def optional(self, option_constructor: Callable[[DFPattern], DFPattern]) -> AltPattern:
-        """This, or what ``option_constructor`` makes of it."""
+        """This pattern, or the pattern that ``option_constructor`` makes from it."""
         return self | option_constructor(self)
 
     def match(self, expr: Any) -> bool:
-        """Whether ``expr`` is what this describes."""
+        """Whether this pattern matches ``expr``."""
         return _matches(self, expr) is not None
 
     def dominates(self, parent: DFPattern, path: DFPattern | None = None) -> DominatorPattern:
-        """This, which all results of ``parent`` lead to, over calls of ``path`` only."""
+        """This pattern, dominating ``parent`` through matches of ``path`` (default: anything); see
+        ``DominatorPattern``."""
         return DominatorPattern(parent, wildcard() if path is None else path, self)
 
     def partition(
@@ -70,12 +72,12 @@ class DFPattern:
         attrs: Mapping[str, Any] | None = None,
         check: Callable[[Any], Any] | None = None,
     ) -> Any:
-        """``expr`` with what matches as calls of functions, which have ``attrs``; ``check`` says of a match
-        whether it is to be one."""
+        """Replace the matches in ``expr`` by calls of functions with the attributes ``attrs``. ``check``
+        returns whether to replace a match."""
         return _partition(self, expr, attrs, check)
 
     def parts(self) -> list[DFPattern]:
-        """The patterns that this one is made of, in order."""
+        """The direct sub-patterns, in order."""
         own = [getattr(self, name) for name in self._parts]
         listed = [one if isinstance(one, list) else [one] for one in own if one is not None]
         return [part for parts in listed for part in parts]
@@ -84,25 +86,25 @@ class DFPattern:
 
 
 class ExprPattern(DFPattern):
-    """An operator, or an expression that is structurally equal to ``expr``."""
+    """Matches an operator, or expressions that are structurally equal to ``expr``."""
 
     def __init__(self, expr: Any) -> None:
         self.expr = expr
 
 
 class VarPattern(DFPattern):
-    """A variable, of any name if ``name_hint`` is empty."""
+    """Matches a variable with the name ``name_hint``, or with any name if that is empty."""
 
     def __init__(self, name_hint: str = "") -> None:
         self.name = name_hint
 
 
 class ConstantPattern(DFPattern):
-    """A constant."""
+    """Matches a constant."""
 
 
 class WildcardPattern(DFPattern):
-    """Anything."""
+    """Matches anything, or what the pattern given to ``redirect_to`` matches."""
 
     _parts = ("pattern",)
 
@@ -110,13 +112,13 @@ class WildcardPattern(DFPattern):
         self.pattern: DFPattern | None = None
 
     def redirect_to(self, pat: DFPattern) -> None:
-        """Stand for ``pat`` from now on."""
+        """Match what ``pat`` matches from now on, which allows recursive patterns."""
         self.pattern = pat
 
 
 class CallPattern(DFPattern):
-    """A call of ``op`` with ``args``, or with any if these are None. Sums and products match in both
-    orders."""
+    """Matches a call of ``op`` with ``args``, or with any arguments if ``args`` is None. Arguments of ``add``
+    and ``multiply`` match in either order."""
 
     _parts = ("op", "args")
 
@@ -125,7 +127,7 @@ class CallPattern(DFPattern):
 
 
 class FunctionPattern(DFPattern):
-    """A function of ``params``, of any if these are None."""
+    """Matches a function with ``params`` and ``body``, or with any parameters if ``params`` is None."""
 
     _parts = ("params", "body")
 
@@ -134,7 +136,7 @@ class FunctionPattern(DFPattern):
 
 
 class IfPattern(DFPattern):
-    """A choice between two values."""
+    """Matches an ``If``."""
 
     _parts = ("cond", "true_branch", "false_branch")
 
@@ -143,7 +145,7 @@ class IfPattern(DFPattern):
 
 
 class LetPattern(DFPattern):
-    """A let."""
+    """Matches a let."""
 
     _parts = ("var", "value", "body")
 
@@ -152,7 +154,7 @@ class LetPattern(DFPattern):
 
 
 class TuplePattern(DFPattern):
-    """A tuple of ``fields``, of any if these are None."""
+    """Matches a tuple of ``fields``, or any tuple if ``fields`` is None."""
 
     _parts = ("fields",)
 
@@ -161,7 +163,7 @@ class TuplePattern(DFPattern):
 
 
 class TupleGetItemPattern(DFPattern):
-    """A field of a tuple, any if ``index`` is None."""
+    """Matches field ``index`` of a tuple, or any field if ``index`` is None."""
 
     _parts = ("tuple",)
 
@@ -170,7 +172,7 @@ class TupleGetItemPattern(DFPattern):
 
 
 class AltPattern(DFPattern):
-    """One of two patterns."""
+    """Matches what one of two patterns matches; ``left`` is tried first."""
 
     _parts = ("left", "right")
 
@@ -179,7 +181,7 @@ class AltPattern(DFPattern):
 
 
 class AttrPattern(DFPattern):
-    """What ``pattern`` matches: a call, a function or an operator with the attributes ``attrs``."""
+    """Restricts ``pattern`` to calls, functions and operators with the attributes ``attrs``."""
 
     _parts = ("pattern",)
 
@@ -188,7 +190,7 @@ class AttrPattern(DFPattern):
 
 
 class TypePattern(DFPattern):
-    """What ``pattern`` matches, of a type."""
+    """Restricts ``pattern`` to expressions of a type."""
 
     _parts = ("pattern",)
 
@@ -197,7 +199,7 @@ class TypePattern(DFPattern):
 
 
 class DataTypePattern(DFPattern):
-    """What ``pattern`` matches, of a dtype."""
+    """Restricts ``pattern`` to tensors of a dtype."""
 
     _parts = ("pattern",)
 
@@ -206,7 +208,7 @@ class DataTypePattern(DFPattern):
 
 
 class ShapePattern(DFPattern):
-    """What ``pattern`` matches, of a shape."""
+    """Restricts ``pattern`` to tensors of a shape."""
 
     _parts = ("pattern",)
 
@@ -215,8 +217,8 @@ class ShapePattern(DFPattern):
 
 
 class DominatorPattern(DFPattern):
-    """``child``, whose ways up to its inputs lead over calls of ``path`` only, and all end at one ``parent``
-    that nothing else reads."""
+    """Matches ``child`` if all paths upward from its operands lead through matches of ``path`` to one match
+    of ``parent``, and all paths from that parent to the root lead through the child."""
 
     _parts = ("parent", "path", "child")
 
@@ -225,70 +227,70 @@ class DominatorPattern(DFPattern):
 
 
 def is_var(name: str = "") -> VarPattern:
-    """A variable called ``name``, or any."""
+    """A pattern for variables with the name ``name``, or with any name."""
     return VarPattern(name)
 
 
 def is_constant() -> ConstantPattern:
-    """A constant."""
+    """A pattern for constants."""
     return ConstantPattern()
 
 
 def is_expr(expr: Any) -> ExprPattern:
-    """What is structurally equal to ``expr``."""
+    """A pattern for expressions that are structurally equal to ``expr``."""
     return ExprPattern(expr)
 
 
 def is_op(op_name: str) -> ExprPattern:
-    """The operator ``op_name``: ``is_op("add")(a, b)`` is the pattern of its calls."""
+    """A pattern for the operator ``op_name``; ``is_op("add")(a, b)`` is a pattern for its calls."""
     return ExprPattern(Op.get(op_name))
 
 
 def is_tuple(fields: Sequence[DFPattern] | None) -> TuplePattern:
-    """A tuple of ``fields``, of any if these are None."""
+    """A pattern for tuples of ``fields``, or for all tuples if ``fields`` is None."""
     return TuplePattern(fields)
 
 
 def is_tuple_get_item(tuple_value: DFPattern, index: int | None = None) -> TupleGetItemPattern:
-    """The field ``index`` of a tuple, or any."""
+    """A pattern for field ``index`` of a tuple, or for any field."""
     return TupleGetItemPattern(tuple_value, index)
 
 
 def is_if(cond: DFPattern, true_branch: DFPattern, false_branch: DFPattern) -> IfPattern:
-    """A choice between two values."""
+    """A pattern for an ``If``."""
     return IfPattern(cond, true_branch, false_branch)
 
 
 def is_let(var: DFPattern, value: DFPattern, body: DFPattern) -> LetPattern:
-    """A let."""
+    """A pattern for a let."""
     return LetPattern(var, value, body)
 
 
 def wildcard() -> WildcardPattern:
-    """Anything."""
+    """A pattern that matches anything."""
     return WildcardPattern()
 
 
 def has_type(ttype: Any, pattern: DFPattern | None = None) -> TypePattern:
-    """What ``pattern`` matches, by default anything, of the type ``ttype``."""
+    """``pattern`` (default: anything), restricted to the type ``ttype``."""
     return TypePattern(pattern or wildcard(), ttype)
 
 
 def has_dtype(dtype: str, pattern: DFPattern | None = None) -> DataTypePattern:
-    """What ``pattern`` matches, by default anything, of the dtype ``dtype``."""
+    """``pattern`` (default: anything), restricted to the dtype ``dtype``."""
     return DataTypePattern(pattern or wildcard(), dtype)
 
 
 def has_shape(shape: Sequence[Any], pattern: DFPattern | None = None) -> ShapePattern:
-    """What ``pattern`` matches, by default anything, of the shape ``shape``."""
+    """``pattern`` (default: anything), restricted to the shape ``shape``."""
     return ShapePattern(pattern or wildcard(), shape)
 
 
 def has_attr(attrs: Mapping[str, Any], pattern: DFPattern | None = None) -> AttrPattern:
-    """What ``pattern`` matches, by default anything, with some attributes."""
+    """``pattern`` (default: anything), restricted to expressions with the attributes ``attrs``."""
     return AttrPattern(pattern or wildcard(), attrs)
 
 
 def dominates(parent: DFPattern, path: DFPattern, child: DFPattern) -> DominatorPattern:
-    """``child``, which all results of ``parent`` lead to, over calls of ``path`` only."""
+    """A pattern for ``child`` that dominates ``parent`` through ``path``; see ``DominatorPattern``."""
     return DominatorPattern(parent, path, child)

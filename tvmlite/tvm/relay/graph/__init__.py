@@ -1,1 +1,1 @@
-"""What the surface of relay is made of: nodes adopted, types inferred, calls between functions."""
+"""The basis of ``tvm.relay``: conversion of our nodes to TVM's, type inference, calls between functions."""

@@ -1,4 +1,4 @@
-"""Makes expressions of TVM's surface of those that our builders, passes and parser make."""
+"""Conversion between our nodes, as our builders, passes and parser make them, and nodes of ``relay.expr``."""
 
 from __future__ import annotations
 
@@ -19,26 +19,26 @@ from tvmlite.tvm.relay.graph.attrs import Attrs
 from tvmlite.tvm.relay.op.op import Op
 
 SURFACE: dict[type, type] = {}
-"""The class of the surface for each class of nodes of ours (``relay.expr`` enters them)."""
+"""The class of ``relay.expr`` for each of our node classes (``relay.expr`` fills this)."""
 
 NAMED: set[type] = set()
-"""The classes of the surface whose nodes are equal if their names are, and have no parts."""
+"""The classes of ``relay.expr`` whose nodes are equal if their names are equal, and have no parts."""
 
 
 class _Adopted:
-    """Which nodes are of the surface with all their parts, and what was made of others."""
+    """Records which nodes consist of ``relay.expr`` nodes only, and the conversions of others."""
 
     def __init__(self) -> None:
         self.whole: WeakSet[nodes.Expr] = WeakSet()
         self.made: WeakKeyDictionary[nodes.Expr, nodes.Expr] = WeakKeyDictionary()
 
     def mark(self, node: nodes.Expr) -> None:
-        """``node`` is of the surface, and so are its parts."""
+        """Record that ``node`` and all its parts are nodes of ``relay.expr``."""
         if type(node) not in NAMED:
             self.whole.add(node)
 
     def get(self, node: Any) -> Any:
-        """What ``node`` is on the surface, None if that is not known."""
+        """``node`` as a node of ``relay.expr``, or None if it was not converted yet."""
         if isinstance(node, Op) or type(node) in NAMED or node in self.whole:
             return node
         return self.made.get(node)
@@ -61,8 +61,8 @@ _PARTS: dict[type, tuple[str, ...]] = {
 
 
 def adopt(root: Any) -> Any:
-    """``root``, an expression of ours, as one of the surface: itself if it is one; else what was made of it
-    before, while that lives."""
+    """Convert ``root`` to an expression of ``relay.expr``, or return it if it is one. Converting the same
+    node again gives the same result, as long as that is alive."""
     if not isinstance(root, (nodes.Expr, Op)):
         raise TypeInferError(
             f"{show(root)} given, expected a relay expression",
@@ -84,7 +84,7 @@ def adopt(root: Any) -> Any:
 
 
 def _bottom_up(root: Any, is_done: Callable[[Any], bool], build: Callable[[Any], None]) -> None:
-    """``build`` each node of ``root`` that is not done, behind its parts."""
+    """Call ``build`` with each node of ``root`` that is not done, after its parts."""
     stack: list[tuple[Any, bool]] = [(root, False)]
     while stack:
         node, ready = stack.pop()
@@ -111,7 +111,7 @@ def _parts(node: nodes.Expr) -> Iterator[Any]:
 
 
 def _made(node: Any) -> Any:
-    """A node of the surface of ``node``, whose parts are adopted already."""
+    """The node of ``relay.expr`` for ``node``, whose parts are converted already."""
     kind = _kind(node)
     fields = dict(node.__dict__)
     for name in _PARTS[kind]:
@@ -136,8 +136,8 @@ def _made(node: Any) -> Any:
 
 
 def plain(root: Any) -> Any:
-    """``root`` of our own nodes alone, as the compiler takes it: what its passes make would else be adopted
-    where it becomes part of a node of the surface, and a variable would be two."""
+    """``root`` converted to our own nodes, for the compiler. Otherwise a node that its passes create would be
+    converted when it becomes part of a ``relay.expr`` node, and a variable could exist twice."""
     done: dict[Any, Any] = {}
 
     def build(node: Any) -> None:
@@ -148,7 +148,7 @@ def plain(root: Any) -> Any:
 
 
 def _plain(node: Any, done: dict[Any, Any]) -> Any:
-    """``node`` as one of ours, of parts that are."""
+    """``node`` as one of our nodes, with the parts in ``done``."""
     kind = _kind(node)
     fields = dict(node.__dict__)
     for name in _PARTS[kind]:

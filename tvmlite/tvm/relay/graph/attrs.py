@@ -1,4 +1,4 @@
-"""The attributes of calls and functions: pairs sorted by name, as ours are, with TVM's access by name."""
+"""The attributes of calls and functions: pairs sorted by name, as in our nodes, with TVM's access by name."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tvmlite.tvm.ir.attrs import TypedLookups
 
 
 class Listed(tuple):  # type: ignore[type-arg]
-    """An attribute of several values, which prints as TVM's arrays do: ``[1, 1]``."""
+    """A tuple attribute, which prints as TVM's arrays do: ``[1, 1]``."""
 
     __slots__ = ()
 
@@ -24,7 +24,7 @@ class Listed(tuple):  # type: ignore[type-arg]
 
 
 class Attrs(tuple, TypedLookups):  # type: ignore[type-arg]
-    """Attributes: ``call.attrs.strides``, ``call.attrs["strides"]``, ``dict(call.attrs)``."""
+    """Attributes, as in ``call.attrs.strides``, ``call.attrs["strides"]`` or ``dict(call.attrs)``."""
 
     __slots__ = ()
 
@@ -63,14 +63,14 @@ class Attrs(tuple, TypedLookups):  # type: ignore[type-arg]
 
 
 def make_node(type_key: str, **kwargs: Any) -> dict[str, Any]:
-    """Attributes by name, for ``type_key`` "DictAttrs" and the like; other nodes have constructors."""
+    """Make attributes by name, for a ``type_key`` that ends with "Attrs"; other nodes are not supported."""
     if not type_key.endswith("Attrs"):
         raise UnsupportedError(f"make_node: {type_key!r} is not supported, attributes are", Span.of_caller())
     return plain_attrs(kwargs)
 
 
 def plain_attrs(given: Any) -> dict[str, Any]:
-    """Attributes as a table of plain values, of what TVM's programs write."""
+    """Attributes as a dict of Python values, from None, pairs or a mapping."""
     if given is None:
         return {}
     if isinstance(given, tuple):
@@ -81,7 +81,7 @@ def plain_attrs(given: Any) -> dict[str, Any]:
 
 
 def plain_value(value: Any) -> Any:
-    """One attribute's value: TVM's objects for numbers and strings become Python's."""
+    """An attribute's value as a Python value: TVM's objects for numbers and strings are converted."""
     if isinstance(value, te.Const):
         return bool(value.value) if value.dtype == "bool" else value.value
     if isinstance(value, (list, tuple)):

@@ -1,4 +1,4 @@
-"""Which functions of a module call which."""
+"""The call graph of a module, ``relay.analysis.CallGraph``."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tvmlite.tvm.relay.graph.calls import called
 
 
 class CallGraph:
-    """The calls between the functions of ``module``: a function counts once for each that mentions it."""
+    """The calls between the functions of ``module``. Several calls of a function in one other count once."""
 
     def __init__(self, module: IRModule) -> None:
         if not isinstance(module, IRModule):
@@ -25,21 +25,21 @@ class CallGraph:
         }
 
     def ref_count(self, var: Any) -> int:
-        """How many functions call ``var``, itself included."""
+        """The number of functions that call ``var``, including itself."""
         name = self._name("ref_count", var)
         return sum(name in names for names in self._called.values())
 
     def global_call_count(self, var: Any) -> int:
-        """How many functions ``var`` calls."""
+        """The number of functions that ``var`` calls."""
         return len(self._called[self._name("global_call_count", var)])
 
     def is_recursive(self, var: Any) -> bool:
-        """Whether ``var`` calls itself."""
+        """Whether ``var`` calls itself directly."""
         name = self._name("is_recursive", var)
         return name in self._called[name]
 
     def print_var(self, var: Any) -> str:
-        """How often ``var`` is called, and a line for each function that it calls."""
+        """The text of a node: the number of callers of ``var``, and a line for each of its callees."""
         name = self._name("print_var", var)
         lines = [f"  call site: <{name}> calls {one}\n" for one in self._called[name]]
         return f"Call graph node: {name},  #refs = {self.ref_count(name)}\n{''.join(lines)}"

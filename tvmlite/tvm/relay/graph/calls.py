@@ -1,4 +1,4 @@
-"""Modules whose functions call each other, as our passes and compiler take them, and back."""
+"""Calls between a module's functions: order, recursion, inlining, and conversion to our modules and back."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tvmlite.tvm.relay.graph.visit import rebuilt, rewritten
 
 
 def callees_first(module: IRModule) -> list[str]:
-    """The names of the relay functions, each behind those it calls; an UnsupportedError for a cycle."""
+    """The names of the relay functions, each after those it calls; an UnsupportedError for a cycle."""
     functions = {var.name: one for var, one in module.functions.items() if isinstance(one, nodes.Function)}
     order: dict[str, None] = {}
     path: list[tuple[str, Iterator[str]]] = []
@@ -41,8 +41,8 @@ def callees_first(module: IRModule) -> list[str]:
 
 
 def calls_itself(module: IRModule) -> str | None:
-    """A function that calls itself, maybe by way of others, as text writes it: ``@f``, or ``%f`` of a let;
-    None if none does."""
+    """A function that calls itself, directly or through others, as written in text (``@f``, or ``%f`` for a
+    let); None if there is none."""
     calls = {
         var.name: called(one) for var, one in module.functions.items() if isinstance(one, nodes.Function)
     }
@@ -70,12 +70,12 @@ def _is_recursive(node: Any) -> bool:
 
 
 def called(function: Any) -> list[str]:
-    """The names of the functions of the module that an expression mentions, in order."""
+    """The names of the module's functions that an expression refers to, in order."""
     return [node.name for node in walk(function) if isinstance(node, GlobalVar)]
 
 
 def to_core(module: IRModule) -> nodes.Module:
-    """``module`` as one of ours: where it has names of functions, there are the functions."""
+    """``module`` as one of our modules, in which calls refer to functions instead of their names."""
     functions: dict[str, nodes.Function] = {}
     for name in callees_first(module):
         functions[name] = with_ops(
@@ -87,7 +87,8 @@ def to_core(module: IRModule) -> nodes.Module:
 
 
 def from_core(found: nodes.Module, given: nodes.Module, module: IRModule) -> IRModule:
-    """What a pass made of ``given``, which was ``module``: functions of it have their names again."""
+    """``module`` updated with ``found``, a pass's result for ``given``, which was made of ``module``. Calls
+    refer to functions by name again."""
     made = module.copy()
     names = {function: name for name, function in given.functions.items()}
     for name, function in found.functions.items():
@@ -101,8 +102,7 @@ def from_core(found: nodes.Module, given: nodes.Module, module: IRModule) -> IRM
 
 
 def with_ops(function: Any, rule: Callable[[Any], Any]) -> Any:
-    """``function`` with ``rule`` applied to what its calls call, where that is no operator; what is called
-    twice stays one."""
+    """``function`` with ``rule`` applied to each callee that is not an operator, once for each callee."""
     done: dict[Any, Any] = {}
 
     def replaced(node: Any) -> Any:
@@ -119,9 +119,9 @@ def with_ops(function: Any, rule: Callable[[Any], Any]) -> Any:
 
 
 def inlined(function: Any) -> Any:
-    """``function`` without calls of functions and without lets: what they stand for is in their place.
+    """Inline all calls of functions and all lets in ``function``.
 
-    An UnsupportedError for a function that is a value and is not called.
+    A function that is used as a value without being called is an UnsupportedError.
     """
     body = _inlined(function.body)
     for node in walk(body):
@@ -131,7 +131,7 @@ def inlined(function: Any) -> Any:
 
 
 def substitute_lets(root: Any) -> Any:
-    """``root`` with the value of every let in its variable's place."""
+    """``root`` with every let replaced by its body, with the value substituted for the variable."""
     while True:
         made = rewritten(root, _without_let)
         if made is root:
@@ -175,5 +175,5 @@ def _step(node: Any) -> Any:
 
 
 def substitute_ops(body: Any, mapping: dict[Any, Any]) -> Any:
-    """``substitute``, in what is called as well."""
+    """``substitute`` that also replaces callees."""
     return rebuilt(body, dict(mapping))

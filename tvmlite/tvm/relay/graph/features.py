@@ -1,4 +1,4 @@
-"""Which kinds of nodes a graph has: TVM's ``relay.analysis.detect_feature``."""
+"""The kinds of nodes in a graph, for ``relay.analysis.detect_feature``."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from tvmlite.tvm.relay.op.op import Op
 
 
 class Feature(IntEnum):
-    """The kinds, by TVM's names and numbers. ``fGraph``: a value that is no name or constant is used twice;
-    ``fLetRec``: a let whose value reads its own variable."""
+    """TVM's names and numbers of the kinds. ``fGraph`` means that a value that is not a variable, constant or
+    operator is used more than once, ``fLetRec`` that the value of a let reads its own variable."""
 
     fVar = 0
     fGlobalVar = 1

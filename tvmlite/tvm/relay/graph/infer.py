@@ -1,4 +1,4 @@
-"""TVM's type inference: variables without a type get one, from what is done with them and called with."""
+"""TVM's type inference: infers the types of unannotated variables from operators and calls that use them."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from tvmlite.tvm.relay.graph.untyped import solved
 
 
 def infer(root: Any, signatures: Mapping[str, Any] | None = None) -> Any:
-    """``root`` with every variable typed; itself if all are. ``signatures`` are the types of the functions of
-    the module by name. A TypeInferError names what does not fit or is not determined."""
+    """``root`` with types for all variables; ``root`` itself if they have types already. ``signatures`` has
+    the types of the module's functions by name. A mismatch or an undetermined type is a TypeInferError."""
     inference = _Inference(signatures or {})
     while True:
         known = len(inference.types)
@@ -38,18 +38,18 @@ def infer(root: Any, signatures: Mapping[str, Any] | None = None) -> Any:
 
 
 class _Inference:
-    """One walk after the other over a graph, until all that can be known is."""
+    """The state of inference, which visits the graph repeatedly until no more types are found."""
 
     def __init__(self, signatures: Mapping[str, Any]) -> None:
         self.types: dict[nodes.Var, Any] = {}
-        """What was found for variables without a type."""
+        """The types found for unannotated variables."""
         self.unknown: list[nodes.Var] = []
-        """Variables that were used before their type was known."""
+        """The variables of the last visit whose types were not known when they were used."""
         self._signatures = signatures
         self._typed: dict[nodes.Var, nodes.Var] = {}
 
     def run(self, root: Any) -> Any:
-        """``root`` with what is known so far."""
+        """Visit the graph once; return ``root`` with the types known so far."""
         self.unknown = []
         self._done: dict[Any, Any] = {}
         self._open: set[Any] = set()
@@ -69,7 +69,7 @@ class _Inference:
         return self._done[root]
 
     def _step(self, node: Any, phase: int) -> list[Any] | None:
-        """What must be done before ``node``, in this phase; None once all is."""
+        """The nodes to visit before ``node`` in this phase, or None if ``node`` can be built."""
         match node:
             case nodes.Call(op=str()):
                 return list(node.args) if phase == 0 else None
@@ -99,7 +99,7 @@ class _Inference:
         return list(node.children()) if phase == 0 else None
 
     def _called(self, call: nodes.Call) -> None:
-        """Parameters of the function that is called get the types of the arguments."""
+        """Give the parameters of the called function the types of the arguments."""
         types = [self._type(arg) for arg in call.args]
         result = self._results.get(call)
         if isinstance(call.op, Var) and ty.is_complete(result) and None not in types:
@@ -117,7 +117,7 @@ class _Inference:
             self.types[var] = ty.adopted(type_)
 
     def _solve_let(self, var: nodes.Var, type_: Any) -> None:
-        """A let's variable has its value's type, also where an extent was written as not known."""
+        """Give a let's variable its value's type, also if its annotation has unknown extents."""
         self._solve_var(var, type_)
         if type_ is None or var in self.types or same_type(var.type, type_):
             return
@@ -131,7 +131,7 @@ class _Inference:
         return self.types.get(var, var.type)
 
     def _type(self, node: Any) -> Any:
-        """The type of what was made of ``node``, None if it is not known yet."""
+        """The type of the node that was built for ``node``, or None if it is not known yet."""
         made = self._done.get(node)
         if isinstance(node, nodes.Var):
             type_ = (
@@ -143,7 +143,8 @@ class _Inference:
         return type_of(made)
 
     def _type_of_value(self, value: Any) -> Any:
-        """The type of the value of a let: of a function that calls itself, by the branches that do not."""
+        """The type of a let's value. For a function that calls itself, the result type is that of a branch
+        without the call."""
         known = self._type(value)
         if known is not None or not isinstance(value, nodes.Function) or not self._are_known(value.params):
             return known
@@ -151,7 +152,7 @@ class _Inference:
         return result and ty.FuncType([self._type_of_var(param) for param in value.params], result)
 
     def _result(self, body: Any) -> Any:
-        """The type of ``body``, where one branch of it may be of a type that is not known yet."""
+        """The type of ``body``, from whichever branch has a known type."""
         while isinstance(body, nodes.Let):
             body = body.body
         if isinstance(body, nodes.If):
@@ -159,7 +160,7 @@ class _Inference:
         return self._type(body)
 
     def _made(self, node: Any) -> Any:
-        """``node`` of the parts that were made."""
+        """Build ``node`` from its visited parts, and find types of variables in it."""
         if isinstance(node, GlobalVar):
             return self._global(node)
         if isinstance(node, nodes.Var):
@@ -189,7 +190,7 @@ class _Inference:
         return made
 
     def _solve(self, call: nodes.Call) -> None:
-        """Arguments that are variables without a type: by the operator, or the function's parameters."""
+        """Find the types of arguments that are unannotated variables from the operator or the parameters."""
         if not isinstance(call.op, str):
             for type_, arg in zip(self._types_of_params(call.op), call.args, strict=False):
                 if isinstance(arg, nodes.Var) and ty.is_complete(type_):
@@ -201,7 +202,7 @@ class _Inference:
                 self._solve_var(call.args[index], type_)  # type: ignore[arg-type]
 
     def _types_of_params(self, function: Any) -> Sequence[Any]:
-        """What ``function``, or one of the name or variable, takes, as far as it is known."""
+        """The parameter types of ``function``, or of the function that a variable refers to, if known."""
         if isinstance(function, nodes.Function):
             return [self._type_of_var(param) for param in function.params]
         type_ = self._type(function)
@@ -217,7 +218,7 @@ class _Inference:
         return GlobalVar(var.name, type_, var.span)
 
     def _var(self, var: nodes.Var) -> nodes.Var:
-        """``var`` with its type."""
+        """``var`` with its type, or ``var`` itself, recorded as unknown, if there is none yet."""
         if var not in self.types:
             if ty.is_complete(var.type):
                 return var
@@ -245,7 +246,7 @@ def _check_result(function: Function) -> None:
 
 
 def _may_be(declared: Any, found: Any) -> bool:
-    """Whether ``found`` is ``declared`` but for extents that are not known before the program runs."""
+    """Whether ``found`` equals ``declared`` except for extents that are known only at run time."""
     if isinstance(declared, TupleType) and isinstance(found, TupleType):
         return len(declared.fields) == len(found.fields) and all(map(_may_be, declared.fields, found.fields))
     if isinstance(declared, FuncType) or isinstance(found, FuncType) or isinstance(declared, TupleType):
@@ -259,5 +260,5 @@ def _may_be(declared: Any, found: Any) -> bool:
 
 
 def _calls_variable(node: Any) -> bool:
-    """Whether ``node`` is the call of a function that a variable stands for, as that of a loop is."""
+    """Whether ``node`` calls a function through a variable, as a recursive loop function does."""
     return isinstance(node, nodes.Call) and isinstance(node.op, Var)

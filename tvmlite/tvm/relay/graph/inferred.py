@@ -1,4 +1,4 @@
-"""Which nodes went through type inference: their types are printed, those of others are not, as in TVM."""
+"""The set of nodes that went through type inference; as in TVM, only their types are printed."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _INFERRED: WeakSet[Any] = WeakSet()
 
 
 def mark(root: Any) -> None:
-    """Everything in ``root`` has its type from inference, its variables too."""
+    """Record that all nodes in ``root``, and the variables they bind, went through type inference."""
     _INFERRED.update(walk(root))
     for node in walk(root):
         for name in node.binders:

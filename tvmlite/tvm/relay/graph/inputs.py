@@ -1,4 +1,4 @@
-"""Parameters that are tuples: compiled as one for each of their arrays, which are given in a tuple."""
+"""Tuple parameters: the compiled function has a parameter for each array; callers pass the tuple."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tvmlite.tvm.runtime.container import ADT
 
 
 def with_flat_parameters(main: nodes.Function) -> nodes.Function:
-    """``main`` with parameters ``p.0``, ``p.1.0``, ... for the arrays of a tuple ``p``."""
+    """``main`` with a tuple parameter ``p`` replaced by parameters ``p.0``, ``p.1.0``, ... for its arrays."""
     if all(isinstance(param.type, TensorType) for param in main.params):
         return main
     params: list[nodes.Var] = []
@@ -43,7 +43,7 @@ def _field(node: Any) -> Any:
 
 
 def arrays_of(name: str, given: Any) -> Iterator[tuple[str, Any]]:
-    """The arrays of an argument, which may be a tuple, each with the name of its parameter."""
+    """The arrays of an argument, which may be a nested tuple, each with the name of its parameter."""
     if not isinstance(given, (tuple, ADT)):
         yield name, given
         return

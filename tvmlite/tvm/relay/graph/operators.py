@@ -1,10 +1,10 @@
-"""Python's operators on expressions; they give nodes of the surface."""
+"""Python's operators on expressions, which return nodes of ``relay.expr``."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from tvmlite.relay.ir import overloads as _overloads  # noqa: F401  (enters Python's operators into our nodes)
+from tvmlite.relay.ir import overloads as _overloads  # noqa: F401  (adds Python's operators to our nodes)
 from tvmlite.relay.ir.nodes import Expr
 from tvmlite.tvm.absent import missing
 from tvmlite.tvm.lazy import later
@@ -30,7 +30,7 @@ _call = later("relay.expr", "Call")
 
 
 class Operators:
-    """``x + y``, ``-x``, ``x < y``, ``x.astype("int8")``; fields of what has several results."""
+    """The operators ``x + y``, ``-x``, ``x < y``, ``x.astype("int8")``, and indexing of several results."""
 
     __add__ = _adopting("__add__")
     __radd__ = _adopting("__radd__")
@@ -53,7 +53,7 @@ class Operators:
         return iter([self[index] for index in range(len(self))])  # type: ignore[arg-type]
 
     def __call__(self, *args: Any) -> Any:
-        """The call of an expression that gives a function."""
+        """A call of this expression, whose value is a function."""
         return _call(self, args)
 
     def __mod__(self, other: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Results that are tuples of tuples: compiled as one flat tuple, and put back into their form."""
+"""Nested tuple results: the compiled function returns one flat tuple, which is nested again afterwards."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tvmlite.relay.ir.types import TupleType
 
 
 def with_flat_result(main: nodes.Function) -> nodes.Function:
-    """``main`` with one tuple of arrays as its result, if that is a tuple of tuples."""
+    """``main`` with a nested tuple result flattened into one tuple of arrays."""
     type_ = type_of(main.body)
     if not isinstance(type_, TupleType) or not any(isinstance(one, TupleType) for one in type_.fields):
         return main
@@ -29,7 +29,7 @@ def _arrays(expr: nodes.Expr) -> Iterator[nodes.Expr]:
 
 
 def nested(found: Any, type_: Any) -> Any:
-    """The arrays of a flat result in the form of ``type_``."""
+    """The arrays of a flat result in nested tuples, as in ``type_``."""
     arrays = iter(found if isinstance(found, (tuple, list)) else (found,))
 
     def take(one: Any) -> Any:

@@ -1,4 +1,4 @@
-"""The regions of a graph: what stands between marks that begin and end a part for one compiler."""
+"""The regions of a graph: its parts between marks that begin and end a part for one compiler."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from tvmlite.tvm.relay.op.op import Op
 
 BEGIN, END = Op("annotation.compiler_begin"), Op("annotation.compiler_end")
 DEFAULT = "default"
-"""The compiler of what no other takes."""
+"""The compiler of nodes that no other compiler supports."""
 
 
 def is_mark(node: Any, *ops: Op) -> bool:
-    """Whether ``node`` is a call of one of ``ops``, of either mark if none are given."""
+    """Whether ``node`` is a call of one of ``ops``; by default, of either mark."""
     return isinstance(node, nodes.Call) and node.op in (ops or (BEGIN, END))
 
 
@@ -27,12 +27,12 @@ def compiler_of(mark: Any) -> str:
 
 
 def marked(op: Op, value: Any, compiler: str) -> Any:
-    """``value`` with a mark around it."""
+    """``value`` wrapped in the mark ``op`` for ``compiler``."""
     return Call(op, [value], {"compiler": compiler}, span=value.span)
 
 
 class AnnotatedRegion:
-    """``nodes`` that belong together, ``args`` and ``rets`` (the marks at their edges) among them."""
+    """A region: its ``nodes``, which include the begin marks ``args`` and the end marks ``rets``."""
 
     def __init__(self, number: int, target: str) -> None:
         self.id, self.target = number, target
@@ -42,8 +42,8 @@ class AnnotatedRegion:
 
 
 class AnnotatedRegionSet:
-    """All regions of ``expr``. A region grows from its begin marks, over every node that has only values of
-    it, to its end marks; regions that a node takes values of become one, which keeps the first one's id."""
+    """The regions of ``expr``. A region extends from its begin marks, over every node whose operands are all
+    in it, to its end marks. Regions with a common reader are merged, and keep the first one's id."""
 
     def __init__(self, expr: Any, region_begin_op: Any = BEGIN, region_end_op: Any = END) -> None:
         self._begin, self._end = region_begin_op, region_end_op
@@ -54,7 +54,7 @@ class AnnotatedRegionSet:
             self._place(node)
 
     def get_region(self, expr: Any) -> AnnotatedRegion | None:
-        """The region of ``expr``, None if it is in none."""
+        """The region of ``expr``, or None if it is not in a region."""
         return self._region_of.get(expr)
 
     def __len__(self) -> int:
@@ -64,7 +64,8 @@ class AnnotatedRegionSet:
         return iter(self._regions)
 
     def read_by(self, value: Any) -> list[AnnotatedRegion]:
-        """The regions whose results ``value`` is computed from, with none between; of a result its own."""
+        """The regions whose results ``value`` is computed from without passing another region. If ``value``
+        is a region's result, that region."""
         found: dict[AnnotatedRegion, None] = {}
         stack, seen = [value], set()
         while stack:
@@ -79,7 +80,7 @@ class AnnotatedRegionSet:
         return list(found)
 
     def merge(self, region: AnnotatedRegion, into: AnnotatedRegion) -> None:
-        """Make ``region`` a part of ``into``; what goes from one to the other is inside from now on."""
+        """Merge ``region`` into ``into``; values passed between the two become internal."""
         for node in region.nodes:
             self._region_of[node] = into
         into.nodes += region.nodes
@@ -106,7 +107,7 @@ class AnnotatedRegionSet:
         self._region_of[node] = region
 
     def _made_of_nothing(self, end: Any) -> AnnotatedRegion:
-        """The region of what takes no values, as zeros do; an InputError if it takes some."""
+        """A new region for a value without operands (zeros); an InputError if it depends on a variable."""
         if any(isinstance(one, Var) for one in in_order(end)):
             raise InputError(
                 f"regions: {_brief(end.args[0])} ends a region that begins nowhere",
@@ -122,7 +123,8 @@ class AnnotatedRegionSet:
         return region
 
     def _common(self, node: Any) -> AnnotatedRegion | None:
-        """The one region of the values that ``node`` takes; an InputError if some are in none."""
+        """The region of the operands of ``node``, merged if they are in several, or None if they are in none;
+        an InputError if only some are in a region."""
         values = [one for one in _values(node) if not is_mark(one, self._end)]
         found = list(dict.fromkeys(self._region_of.get(one) for one in values))
         if found in ([], [None]):
@@ -141,7 +143,7 @@ class AnnotatedRegionSet:
 
 
 def _values(node: Any) -> tuple[Any, ...]:
-    """What ``node`` computes with; of a function its parameters only, and nothing of a name."""
+    """The operands of ``node``: a function's parameters, nothing for an operator, else its children."""
     if isinstance(node, nodes.Function):
         return tuple(node.params)
     return () if isinstance(node, Op) else tuple(node.children())

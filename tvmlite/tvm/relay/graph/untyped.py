@@ -1,7 +1,7 @@
-"""What the type of an operator's argument must be, from its attributes and the types of the others.
+"""The types of unannotated arguments of an operator, from its attributes and the type of its first argument.
 
-TVM's programs write ``relay.var("weight")`` and leave it to type inference: a convolution knows its channels
-and the size of its kernel, a normalization that its scale has one element a channel.
+TVM's programs write ``relay.var("weight")`` without a type: a convolution's weight follows from its channels
+and kernel size, and a normalization's scale has one element per channel.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ Rule: TypeAlias = "Callable[[nodes.Call, TensorType], Mapping[int, TensorType]]"
 
 
 def solved(call: nodes.Call, types: Types) -> dict[int, TensorType]:
-    """The types of the arguments of ``call`` whose place in ``types`` has no tensor type, as far as the
-    first argument and the attributes determine them."""
+    """The types, by index, of the arguments of ``call`` that have no tensor type in ``types``, as far as the
+    type of the first argument and the attributes determine them."""
     rule = _RULES.get(str(call.op))
     if rule is None or not types or not isinstance(types[0], TensorType):
         return {}
@@ -31,14 +31,14 @@ def solved(call: nodes.Call, types: Types) -> dict[int, TensorType]:
 
 
 def _convolution(call: nodes.Call, data: TensorType) -> Mapping[int, TensorType]:
-    """The kernel, by ``channels`` and ``kernel_size``."""
+    """The kernel's type, from ``channels`` and ``kernel_size``."""
     if call["channels"] is None or call["kernel_size"] is None:
         return {}
     return _kernel(call, data, {"O": call["channels"], "I": _channels(call, data) // call["groups"]})
 
 
 def _transposed(call: nodes.Call, data: TensorType) -> Mapping[int, TensorType]:
-    """The kernel of a transposed convolution: from all inputs to the channels of a group."""
+    """The type of a transposed convolution's kernel, which has all inputs and one group's outputs."""
     if call["channels"] is None or call["kernel_size"] is None:
         return {}
     return _kernel(call, data, {"I": _channels(call, data), "O": call["channels"] // call["groups"]})
@@ -56,7 +56,7 @@ def _kernel(call: nodes.Call, data: TensorType, extents: dict[str, Any]) -> Mapp
 
 
 def _axes_of(layout: str) -> list[tuple[str, int]]:
-    """The axes of ``layout`` with the size of those that are blocks: of ``"OI4o"`` it is 4 of ``"o"``."""
+    """The axes of ``layout`` with their block sizes, 0 for whole axes: ``"OI4o"`` has 4 for ``"o"``."""
     return [(axis, int(block or 0)) for block, axis in re.findall(r"(\d*)([A-Za-z])", layout)]
 
 
@@ -67,7 +67,7 @@ def _channels(call: nodes.Call, data: TensorType) -> Any:
 
 
 def _deformable(call: nodes.Call, data: TensorType) -> Mapping[int, TensorType]:
-    """The offsets, two for each element of the kernel at each place of the result; and the kernel."""
+    """The types of the kernel and of the offsets: two for each kernel element and result position."""
     if call["channels"] is None or call["kernel_size"] is None:
         return {}
     layout = call["data_layout"]
@@ -86,7 +86,7 @@ def _deformable(call: nodes.Call, data: TensorType) -> Mapping[int, TensorType]:
 
 
 def _dense(call: nodes.Call, data: TensorType) -> Mapping[int, TensorType]:
-    """The weights, by ``units``."""
+    """The type of the weight, from ``units``."""
     if call["units"] is None:
         return {}
     return {1: TensorType((call["units"], data.shape[-1]), data.dtype)}
@@ -101,10 +101,10 @@ def _matmul(call: nodes.Call, data: TensorType) -> Mapping[int, TensorType]:
 
 
 def _along_axis(call: nodes.Call, data: TensorType) -> Mapping[int, TensorType]:
-    """Vectors of one element for each place along ``axis``."""
+    """Vectors with one element for each index of ``axis``."""
     axis = call["axis"]
     if not isinstance(axis, int) or not -len(data.shape) <= axis < len(data.shape):
-        return {}  # which the operator's own type relation will say
+        return {}  # the operator's type relation reports it
     one = TensorType((data.shape[axis],), data.dtype)
     return dict.fromkeys(range(1, len(call.args)), one)
 

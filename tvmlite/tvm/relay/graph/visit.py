@@ -1,4 +1,4 @@
-"""TVM's order of visiting a graph, in which operators, parameters and bound variables have a place, too."""
+"""Traversal and rewriting of graphs in TVM's order, including operators, parameters and bound variables."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from tvmlite.tvm.relay.op.op import Op
 
 
 def in_order(root: Any, parts: Callable[[Any], list[Any]] | None = None) -> list[Any]:
-    """Every node once in TVM's order: the operator and arguments, then the call; parameters before a body.
-    ``parts`` gives what a node is made of in another order."""
+    """Every node once, in TVM's post-order: operator and arguments before a call, parameters before a body.
+    ``parts`` returns a node's parts in another order than ``parts_of``."""
     parts = parts or parts_of
     found: dict[Any, None] = {}
     stack: list[tuple[Any, bool]] = [
@@ -31,7 +31,7 @@ def in_order(root: Any, parts: Callable[[Any], list[Any]] | None = None) -> list
 
 
 def parts_of(node: Any) -> list[Any]:
-    """What ``node`` is made of, in that order."""
+    """The parts of ``node`` in TVM's order."""
     match node:
         case nodes.Call(op=op, args=args):
             return [op, *args]
@@ -43,9 +43,9 @@ def parts_of(node: Any) -> list[Any]:
 
 
 def rebuilt(root: Any, made: dict[Any, Any], rule: Callable[[Any, Any], Any] | None = None) -> Any:
-    """``root`` with the nodes of ``made`` replaced, functions that are called as well; ``rule(old, new)``
-    gives what stands in the place of each node. ``made`` gets what became of every node. The value of a let
-    comes before its variable, so that the rule can know of it."""
+    """``root`` with the nodes in ``made`` replaced, also in called functions. ``rule(old, new)`` returns the
+    replacement for each rebuilt node, which is recorded in ``made``. A let's value is visited before its
+    variable, so that the rule can use it."""
     stack: list[Any] = [root]
     while stack:
         node = stack[-1]
@@ -61,13 +61,13 @@ def rebuilt(root: Any, made: dict[Any, Any], rule: Callable[[Any, Any], Any] | N
 
 
 def rewritten(root: Any, rule: Callable[[Any], Any]) -> Any:
-    """``rewrite``, in functions that are called as well; one that is called twice stays one."""
+    """``rewrite`` that also rewrites called functions; a function that is called twice is rewritten once."""
     return rebuilt(root, {}, lambda old, new: rule(new))
 
 
 def instance(function: Any, args: Sequence[Any]) -> Any:
-    """The body of ``function`` for ``args``; what it binds is bound anew, so that several instances can be
-    in one graph."""
+    """The body of ``function`` applied to ``args``, with fresh bound variables, so that one graph can contain
+    several instances."""
     made: dict[Any, Any] = dict(zip(function.params, args, strict=True))
     for node in in_order(function.body):
         bound = [node.var] if isinstance(node, nodes.Let) else getattr(node, "params", ())
@@ -82,8 +82,8 @@ def _needed(node: Any) -> list[Any]:
 
 
 def with_parts(node: Any, rule: Callable[[Any], Any]) -> Any:
-    """``node`` of what ``rule`` gives for its parts, what it calls and binds among them; itself if nothing
-    changes."""
+    """``node`` with ``rule`` applied to its parts, including its callee and the variables that it binds;
+    ``node`` itself if nothing changes."""
     new = node.map_children(rule)
     changes: dict[str, Any] = {}
     if isinstance(node, nodes.Call) and isinstance(node.op, nodes.Expr):

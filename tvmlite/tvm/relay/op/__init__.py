@@ -1,4 +1,4 @@
-"""TVM's ``relay.op``: operators as functions, and what is known of them."""
+"""``relay.op``: the operators as functions, and the attributes of operators."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _find = later("relay.op.functions", "find")
 
 
 def register_op_attr(op_name: str, attr_key: str, value: Any = None, level: int = 10) -> Any:
-    """Give the operator ``op_name`` an attribute for one's own passes; without a value, a decorator."""
+    """Set an attribute of the operator ``op_name``. Without a ``value``, return a decorator that sets it."""
     one = Op.get(op_name)
 
     def register(given: Any) -> Any:
@@ -27,44 +27,44 @@ def register_op_attr(op_name: str, attr_key: str, value: Any = None, level: int 
 
 
 def register_legalize(op_name: str, legal_op: Any = None, level: int = 10) -> Any:
-    """The rule by which ``relay.transform.Legalize`` replaces calls of ``op_name``."""
+    """Register the rule by which ``relay.transform.Legalize`` replaces calls of ``op_name``."""
     return register_op_attr(op_name, "FTVMLegalize", legal_op, level)
 
 
 def register_mixed_precision_conversion(op_name: str, func: Any = None, level: int = 10) -> Any:
-    """The rule by which ``relay.transform.ToMixedPrecision`` chooses the dtypes of calls of ``op_name``:
-    ``rule(call, dtype)`` gives a category and the dtypes to add up in and of the result."""
+    """Register the rule by which ``relay.transform.ToMixedPrecision`` chooses the dtypes of calls of
+    ``op_name``: ``rule(call, dtype)`` returns a category, the accumulator's dtype and the result's dtype."""
     return register_op_attr(op_name, "FTVMMixedPrecisionConversionType", func, level)
 
 
 def register_alter_op_layout(op_name: str, alter_layout: Any = None, level: int = 10) -> Any:
-    """The rule by which ``relay.transform.AlterOpLayout`` gives a call of ``op_name`` another layout."""
+    """Register the rule by which ``relay.transform.AlterOpLayout`` replaces calls of ``op_name``."""
     return register_op_attr(op_name, "FTVMAlterOpLayout", alter_layout, level)
 
 
 def register_infer_correct_layout(op_name: str, infer_layout: Any = None, level: int = 10) -> Any:
-    """The rule by which layouts pass through calls of ``op_name`` in ``relay.transform.ConvertLayout`` and
-    ``AlterOpLayout``: ``rule(attrs, new_in_layouts, old_in_layouts, old_in_types)`` gives an
+    """Register the rule by which ``relay.transform.ConvertLayout`` and ``AlterOpLayout`` propagate layouts
+    through calls of ``op_name``: ``rule(attrs, new_in_layouts, old_in_layouts, old_in_types)`` returns an
     ``InferCorrectLayoutOutput`` of ``relay.transform.infer_layout_utils``."""
     return register_op_attr(op_name, "FInferCorrectLayout", infer_layout, level)
 
 
 def register_fake_quantization_to_integer(op_name: str, func: Any = None, level: int = 10) -> Any:
-    """The rule by which ``relay.transform.FakeQuantizationToInteger`` does ``op_name`` in integers:
-    ``rule(call, types)`` gets a call of integers and the ``tvm.ir.TensorAffineType`` of each operand, that
-    which is wanted of the result under the call itself, and gives a list of an expression and its type.
-    NotImplementedError says that a call cannot be done so."""
+    """Register the rule by which ``relay.transform.FakeQuantizationToInteger`` computes ``op_name`` in
+    integers. ``rule(call, types)`` gets a call of integers and a dict of ``tvm.ir.TensorAffineType``: the
+    type of each operand and, under the call itself, the type that the result should have. It returns a list
+    of an expression and its type, or raises NotImplementedError for a call that it does not support."""
     return register_op_attr(op_name, "FTVMFakeQuantizationToInteger", func, level)
 
 
 def register_optional_fake_quantization_to_integer(op_name: str, func: Any = None, level: int = 10) -> Any:
-    """As ``register_fake_quantization_to_integer``: a rule that is asked only if ``optional_qnn_ops`` of the
-    pass names the operator."""
+    """Register a rule as ``register_fake_quantization_to_integer`` does, which is used only if the pass's
+    ``optional_qnn_ops`` names the operator."""
     return register_op_attr(op_name, "FTVMOptionalFakeQuantizationToInteger", func, level)
 
 
 class _Group(ModuleType):
-    """A module of TVM's operators: ``relay.op.nn``, or ``relay.op.tensor``, whose names have no prefix."""
+    """A module of operators: ``relay.op.nn``, or ``relay.op.tensor``, whose operators have no prefix."""
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 _DEVICE = "it is for {}, and tvmlite compiles for CPUs: use {}"
-_TENSOR = "relay.{} takes its sizes, axes and scales in a tensor, too"
-_LOWERED = "it stands in graphs that TVM has lowered: give the graph before, and tvmlite.compile lowers it"
+_TENSOR = "relay.{} also takes its sizes, axes and scales in a tensor"
+_LOWERED = "it is only in graphs lowered by TVM: pass the graph before lowering to tvmlite.compile"
 _TRAINING = "gradients are of other operators: see relay.transform.gradient"
 _BITS = "there are no kernels of single bits: use nn.{} of int8, or qnn.{}"
 _LAYOUT = "layouts are chosen when a model is compiled, which transforms data and weights: use {}"
@@ -13,10 +13,10 @@ OTHERWISE = {
     f"nn.contrib_conv2d_winograd_{name}": _LAYOUT.format("nn.conv2d")
     for name in ("weight_transform", "without_weight_transform")
 }
-"""Operators of the table whose weights and layouts are others than those of TVM's of the same name."""
+"""Operators of the table that differ from TVM's of the same name in their weights or layouts: what to use."""
 
 ABSENT: dict[str, str] = {
-    # the shape is an argument
+    # the shape is a tensor
     "dyn.reshape": _TENSOR.format("reshape"),
     "dyn.tile": _TENSOR.format("tile"),
     "dyn.broadcast_to": _TENSOR.format("broadcast_to"),
@@ -52,7 +52,7 @@ ABSENT: dict[str, str] = {
     "nn.conv2d_backward_weight": _TRAINING,
     "nn.max_pool2d_grad": _TRAINING,
     "nn.avg_pool2d_grad": _TRAINING,
-    # in the middle of TVM's compiler
+    # internal to TVM's compiler
     "call_lowered": _LOWERED,
     "debug": _LOWERED,
     "memory.alloc_storage": _LOWERED,
@@ -66,4 +66,4 @@ ABSENT: dict[str, str] = {
     # others
     "nn.sparse_conv2d": "there is no kernel of sparse convolutions: use nn.conv2d of the dense weight",
 }
-"""By name; ``tvm.relay`` says it where such an operator is asked for."""
+"""The reason or replacement by operator name, which is the hint of the error when a program uses the name."""

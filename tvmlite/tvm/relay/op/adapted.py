@@ -1,4 +1,4 @@
-"""Functions of TVM whose arguments are others than the attributes of the operator they build a call of."""
+"""Functions of TVM whose arguments differ from the attributes of the operator that they call."""
 
 from __future__ import annotations
 
@@ -28,19 +28,19 @@ from tvmlite.tvm.relay.op.composed.sparse import SPARSE
 from tvmlite.tvm.relay.op.run_time_sizes import known_numbers, with_sizes
 
 _FAR = 2**31 - 1
-"""A bound that means as far as the axis goes."""
+"""A bound of a slice that means the end of the axis."""
 
 _ALIGNMENTS = {
     f"{above}_{below}": (above == "RIGHT", below == "RIGHT")
     for above in ("LEFT", "RIGHT")
     for below in ("LEFT", "RIGHT")
 }
-"""Whether the diagonals above the main one, and those below it, stand at the right of their rows."""
+"""For each ``align``: whether superdiagonals, and whether subdiagonals, are aligned to the right."""
 
 
 def matrix_set_diag(data: Any, diagonal: Any, k: Any = 0, align: str = "RIGHT_LEFT") -> Any:
-    """``data`` with ``diagonal`` as its diagonal ``k``, or as the diagonals from the first to the second of
-    two; ``align`` says where the short ones of several stand, above the main one and below."""
+    """``data`` with ``diagonal`` as its diagonal ``k``, or as its diagonals ``k[0]`` to ``k[1]``. ``align``
+    gives the alignment of superdiagonals, then subdiagonals, that are shorter than a row of ``diagonal``."""
     if align not in _ALIGNMENTS:
         expected = ", ".join(map(repr, _ALIGNMENTS))
         raise TvmliteError(f"matrix_set_diag: align is {show(align)}, expected {expected}", Span.of_caller())
@@ -59,7 +59,7 @@ def topk(
     is_ascend: bool = False,
     dtype: str = "int32",
 ) -> Any:
-    """The ``k`` largest elements along ``axis``, or smallest with ``is_ascend``; all if ``k`` is below 1."""
+    """The ``k`` largest elements along ``axis``, or the smallest with ``is_ascend``; all if ``k`` < 1."""
     if isinstance(k, nodes.Constant):
         k = int(k.data)
     if isinstance(k, (int, np.integer)):
@@ -74,8 +74,8 @@ def topk(
 def strided_slice(
     data: Any, begin: Any, end: Any, strides: Any = None, axes: Any = None, slice_mode: str = "end"
 ) -> Any:
-    """``data[begin:end:strides]`` of the first axes, or of ``axes``; a bound that is None or left away is
-    the far one."""
+    """``data[begin:end:strides]`` on the first axes, or on ``axes``. A bound that is None or missing is the
+    start or end of the axis."""
     strides = known_numbers(strides)
     if isinstance(strides, nodes.Expr) and axes is None:
         return run_time_axes.strided_slice(data, begin, end, strides, slice_mode)
@@ -84,13 +84,13 @@ def strided_slice(
 
 
 def strided_set(data: Any, v: Any, begin: Any, end: Any, strides: Any = None) -> Any:
-    """``data`` with ``v`` in place of ``data[begin:end:strides]``."""
+    """``data`` with the elements ``data[begin:end:strides]`` replaced by ``v``."""
     begin, end, strides = _bounds(begin, end, strides, "end")
     return function("strided_set")(data, v, begin, end, strides)
 
 
 def _bounds(begin: Any, end: Any, strides: Any, slice_mode: str) -> tuple[Any, Any, Any]:
-    """Bounds as many as there are of the longest, with numbers for those that are not given."""
+    """The bounds extended to the length of the longest, with numbers for missing ones."""
     found = [_listed(one) for one in (begin, end, strides)]
     if not all(isinstance(one, list) for one in found):
         return begin, end, strides
@@ -109,7 +109,7 @@ def _bounds(begin: Any, end: Any, strides: Any, slice_mode: str) -> tuple[Any, A
 
 
 def _listed(given: Any) -> Any:
-    """Bounds as a list of what each is; what is no list, a constant or a number stays as it is."""
+    """A list, array, constant or number as a list, None as ``[1]``; other values are returned unchanged."""
     if given is None:
         return [1]
     if isinstance(given, nodes.Constant):
@@ -122,7 +122,7 @@ def _listed(given: Any) -> Any:
 
 
 def sum_(data: Any, axis: Any = None, keepdims: bool = False, exclude: bool = False) -> Any:
-    """The sum over ``axis``; of bools, whether any of them holds."""
+    """The sum over ``axis``; for bools, whether any is true."""
     build = function("sum")
     if getattr(known_type(data), "dtype", "") != "bool":
         return build(data, axis, keepdims, exclude)
@@ -131,8 +131,8 @@ def sum_(data: Any, axis: Any = None, keepdims: bool = False, exclude: bool = Fa
 
 
 def pad(data: Any, pad_width: Any, pad_value: Any = 0, pad_mode: str = "constant") -> Any:
-    """``data`` with elements before and after each axis; of value ``pad_value``, which may be computed, or be
-    the one element of a tensor."""
+    """``data`` padded before and after each axis by ``pad_width`` elements. ``pad_value`` may be a computed
+    scalar or a tensor of one element."""
     if isinstance(pad_value, nodes.Expr) and depthwise.known_shape(pad_value):
         pad_value = function("reshape")(pad_value, ())
     if (
@@ -148,7 +148,7 @@ def pad(data: Any, pad_width: Any, pad_value: Any = 0, pad_mode: str = "constant
 
 
 def reverse_reshape(data: Any, newshape: Any) -> Any:
-    """``reshape`` with the codes of ``newshape`` read from the last axis to the first."""
+    """``reshape`` with the special values of ``newshape`` interpreted from the last axis to the first."""
     if not isinstance(newshape, (tuple, list)) or -3 not in newshape:
         return function("contrib_reverse_reshape")(data, newshape=newshape)
     rest, shape = list(argument_type(data).concrete_shape), []
@@ -166,7 +166,7 @@ def matmul(
     transpose_a: bool = False,
     transpose_b: bool = False,
 ) -> Any:
-    """The product of the matrices of ``tensor_a``, which may have axes before, and a matrix."""
+    """The matrix product of ``tensor_a``, which may have leading batch axes, and the matrix ``tensor_b``."""
     known, product = known_type(tensor_a), assumed.FROM_OPEN_SHAPES["nn.matmul"]
     if getattr(known, "ndim", 2) <= 2:
         return product(tensor_a, tensor_b, units, out_dtype, transpose_a, transpose_b)
@@ -182,20 +182,20 @@ def matmul(
 
 
 def contrib_conv2d_nchwc(data: Any, kernel: Any, *args: Any, **attrs: Any) -> Any:
-    """A convolution of channels in blocks; of a kernel whose input channels are in blocks as well
-    (``"OIHW8i8o"``) it is ``nn.conv2d``, which takes all layouts."""
+    """A convolution in a blocked layout. For a kernel whose input channels are blocked too (``"OIHW8i8o"``),
+    this calls ``nn.conv2d``, which supports all layouts."""
     inputs_too = blocks_inputs(str(attrs.get("kernel_layout", "")))
     name = "nn.conv2d" if inputs_too else "nn.contrib_conv2d_NCHWc"
     return function(name)(data, kernel, *args, **attrs)
 
 
 def blocks_inputs(kernel_layout: str) -> bool:
-    """Whether the input channels of a kernel are in blocks around those of the output channels."""
+    """Whether a kernel layout ends with a block of input channels and one of output channels (``8i8o``)."""
     return re.search(r"\d+i\d+o$", kernel_layout) is not None
 
 
 def depth_to_space(data: Any, block_size: int, layout: str = "NCHW", mode: str = "DCR") -> Any:
-    """Channels as blocks of places; TVM's programs write the mode ``"CRD"`` as ``"CDR"``, too."""
+    """Move channels into blocks of height and width. ``"CDR"`` is TVM's other spelling of mode ``"CRD"``."""
     return function("nn.depth_to_space")(data, block_size, layout, "CRD" if mode == "CDR" else mode)
 
 
@@ -203,7 +203,7 @@ _RESIZED = (
     *("size", "roi", "layout", "method", "coordinate_transformation_mode", "rounding_method"),
     *("cubic_alpha", "cubic_exclude", "extrapolation_value", "out_dtype"),
 )
-"""What resizes take after the data, in TVM's order."""
+"""The parameters of resizes after the data, in TVM's order."""
 
 
 def _resize(name: str) -> Callable[..., Any]:
@@ -230,8 +230,8 @@ def dilation2d(
     kernel_layout: str = "IHW",
     out_dtype: str = "",
 ) -> Any:
-    """The greatest of each window's elements, each plus that of ``weight`` there. ``strides`` and
-    ``dilations`` are of the two axes of the image; four equal ones, of all axes, are those of the two."""
+    """Morphological dilation: the maximum over each window of element plus weight. ``strides`` and
+    ``dilations`` are for the image's two axes; four equal numbers, for all axes, are accepted too."""
     strides, dilations = (
         tuple(one)[:2] if isinstance(one, (tuple, list)) and len(one) == 4 and len(set(one)) == 1 else one
         for one in (strides, dilations)
@@ -258,4 +258,4 @@ ADAPTED["sum"] = functools.update_wrapper(sum_, function("sum"))
 ADAPTED["vision.all_class_non_max_suppression"] = all_class_non_max_suppression
 ADAPTED["vision.non_max_suppression"] = non_max_suppression
 ADAPTED |= {name: _resize(name) for name in ("image.resize1d", "image.resize2d", "image.resize3d")}
-"""By TVM's name."""
+"""The adapted functions by TVM's names."""

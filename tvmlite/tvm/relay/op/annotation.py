@@ -1,4 +1,4 @@
-"""The functions of annotations: ``relay.op.annotation.compiler_begin(...)``."""
+"""``relay.op.annotation``: functions of annotations, such as ``compiler_begin``."""
 
 from __future__ import annotations
 

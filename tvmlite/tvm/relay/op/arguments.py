@@ -1,4 +1,4 @@
-"""What is known of the arguments that TVM's programs pass to functions of operators."""
+"""Types and shapes of the arguments that programs pass to operator functions, as far as they are known."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tvmlite.tvm.relay.expr import RelayExpr, TupleWrapper, adopt
 
 
 def known_type(expr: Any) -> Any:
-    """The type of ``expr``; None where inference cannot say it yet, or ``expr`` is no expression."""
+    """The type of ``expr``; None if it cannot be inferred yet, or ``expr`` is not an expression."""
     try:
         return type_of(expr) if isinstance(expr, nodes.Expr) else None
     except TypeInferError:
@@ -24,13 +24,13 @@ def known_type(expr: Any) -> Any:
 
 
 def known_shape(expr: Any) -> Shape | None:
-    """The shape of ``expr`` if it is known to be a tensor."""
+    """The shape of ``expr`` if it is known to be a tensor, else None."""
     type_ = known_type(expr)
     return type_.shape if isinstance(type_, TensorType) else None
 
 
 def known_shapes(exprs: Iterable[Any]) -> list[Shape] | None:
-    """The shapes of ``exprs`` if all of them are known to be tensors."""
+    """The shapes of ``exprs`` if all of them are known to be tensors, else None."""
     shapes: list[Shape] = []
     for expr in exprs:
         if (shape := known_shape(expr)) is None:
@@ -40,7 +40,7 @@ def known_shapes(exprs: Iterable[Any]) -> list[Shape] | None:
 
 
 def argument_type(expr: Any) -> Any:
-    """The type of ``expr``; an error where it is not known yet, or ``expr`` is none."""
+    """The type of ``expr``; an error if it cannot be inferred, or ``expr`` is not an expression."""
     expr = expr.tuple_value if isinstance(expr, TupleWrapper) else expr
     if not isinstance(expr, RelayExpr):
         raise TvmliteError(f"an argument is {show(expr)}, expected a relay expression", Span.of_caller())
@@ -48,7 +48,7 @@ def argument_type(expr: Any) -> Any:
 
 
 def taken_to_be(data: Any, shape: Sequence[Dim]) -> Any:
-    """``data`` of the extents ``shape``, which it is not known to have: a run where it has others stops."""
+    """``data`` with the shape ``shape``. If that is not known to hold, a run with another shape fails."""
     if same_shape(argument_type(data).shape, tuple(shape)):
         return data
     return adopt(make("assume_shape", data, newshape=tuple(shape)))

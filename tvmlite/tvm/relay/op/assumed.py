@@ -1,4 +1,4 @@
-"""Operators of data whose extents are not known to fit: they are taken to, as in TVM; each run checks it."""
+"""Operators on extents that are not known to match: as in TVM they are assumed to; each run checks it."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ from tvmlite.tvm.relay.op.builders import function
 
 
 def reshape(data: Any, newshape: Any, allowzero: bool = False) -> Any:
-    """``data`` in the shape ``newshape``, in which 0 is the data's extent there unless ``allowzero``, and -1
-    what is left over; -2, -3 and -4 keep, join and split axes."""
+    """Reshape ``data`` to ``newshape``. A 0 copies the extent of ``data``, unless ``allowzero``, -1 is
+    inferred, -2 copies the remaining axes, -3 merges two axes and -4 splits one."""
     made = function("reshape")(data, newshape, allowzero)
     if not isinstance(made, nodes.Call) or made.op != "reshape":
         return made
@@ -49,8 +49,8 @@ def reshape_like(
     rhs_begin: int = 0,
     rhs_end: int | None = None,
 ) -> Any:
-    """``data`` with its axes ``lhs_begin`` up to ``lhs_end`` in the shape of the axes ``rhs_begin`` up to
-    ``rhs_end`` of ``shape_like``."""
+    """Reshape the axes ``lhs_begin`` to ``lhs_end`` of ``data`` to the extents of the axes ``rhs_begin`` to
+    ``rhs_end`` of ``shape_like``; the ends are exclusive."""
     made = function("reshape_like")(data, shape_like, lhs_begin, lhs_end, rhs_begin, rhs_end)
     shapes = known_shapes(made.args)
     if shapes is None or all(map(_is_static, shapes)):
@@ -65,7 +65,7 @@ def reshape_like(
 
 
 def split(data: Any, indices_or_sections: Any, axis: int = 0) -> Any:
-    """A tuple of the pieces of ``data`` along ``axis``: so many of equal extent, or those between indices."""
+    """Split ``data`` along ``axis`` into a number of equal pieces, or at indices; return them as a tuple."""
     shape, sections, build = _open_shape(data), plain_value(indices_or_sections), function("split")
     if shape is None or not -len(shape) <= axis < len(shape) or isinstance(shape[axis], int):
         return build(data, sections, axis)
@@ -82,14 +82,14 @@ def split(data: Any, indices_or_sections: Any, axis: int = 0) -> Any:
 
 
 def _with(shape: Shape, axis: int, extent: Any) -> Shape:
-    """``shape`` with another extent on ``axis``."""
+    """``shape`` with the extent of ``axis`` replaced."""
     found = list(shape)
     found[axis] = normal_dim(extent)
     return tuple(found)
 
 
 def squeeze(data: Any, axis: Any = None) -> Any:
-    """``data`` without the axes of extent 1 that ``axis`` names: numbers, or a tensor of them."""
+    """Remove the axes ``axis`` of extent 1 from ``data``; they are integers or a tensor of integers."""
     shape, axes = _open_shape(data), (axis,) if isinstance(axis, int) else axis
     if shape is not None and isinstance(axes, (tuple, list)) and all(isinstance(one, int) for one in axes):
         gone = {one % len(shape) for one in axes if -len(shape) <= one < len(shape)}
@@ -98,18 +98,18 @@ def squeeze(data: Any, axis: Any = None) -> Any:
 
 
 def concatenate(data: Any, axis: int) -> Any:
-    """The tensors ``data`` one behind the other along ``axis``."""
+    """Concatenate the tensors ``data`` along ``axis``."""
     return function("concatenate")(_agreed(data, axis), axis)
 
 
 def stack(data: Any, axis: int) -> Any:
-    """The tensors ``data``, of one shape, along a new axis ``axis``."""
+    """Stack the tensors ``data``, which have one shape, along a new axis ``axis``."""
     return function("stack")(_agreed(data, None), axis)
 
 
 def slice_like(data: Any, shape_like: Any, axes: Any = None) -> Any:
-    """The first elements of ``data`` along each of ``axes``, as many as ``shape_like`` has there; along all
-    its axes unless given."""
+    """Slice ``data`` along ``axes``, from the start, to the extents of ``shape_like``. ``axes`` defaults to
+    all axes of ``shape_like``."""
     made = function("slice_like")(data, shape_like, axes)
     shapes = known_shapes([*made.args, made])
     if shapes is None:
@@ -120,17 +120,17 @@ def slice_like(data: Any, shape_like: Any, axes: Any = None) -> Any:
 
 
 def bias_add(data: Any, bias: Any, axis: int = 1) -> Any:
-    """``data`` with the vector ``bias`` added along ``axis``."""
+    """Add the vector ``bias`` to ``data`` along ``axis``."""
     return function("nn.bias_add")(data, _spread(data, bias, axis), axis)
 
 
 def prelu(data: Any, alpha: Any, axis: int = 1) -> Any:
-    """``data``, where it is below 0 times its element of the vector ``alpha`` along ``axis``."""
+    """``data``, with negative elements multiplied by the element of the vector ``alpha`` along ``axis``."""
     return function("nn.prelu")(data, _spread(data, alpha, axis), axis)
 
 
 def _with_equal_extents(name: str) -> Callable[..., Any]:
-    """The function of the operator ``name``, whose arguments have the extents that it asks to be equal."""
+    """The function of the operator ``name``, with extents that must be equal assumed to be equal."""
     build = function(name)
 
     @functools.wraps(build)
@@ -145,7 +145,7 @@ def _with_equal_extents(name: str) -> Callable[..., Any]:
 
 
 def _spread(data: Any, vector: Any, axis: int) -> Any:
-    """A vector of one element as many times as an extent of ``data`` that is not known says."""
+    """``vector``, broadcast along ``axis`` of ``data`` if it has one element and that extent is unknown."""
     shape, own = _open_shape(data), known_shape(vector)
     if shape is None or own != (1,) or not -len(shape) <= axis < len(shape) or isinstance(shape[axis], int):
         return vector
@@ -153,7 +153,7 @@ def _spread(data: Any, vector: Any, axis: int) -> Any:
 
 
 def _agreed(data: Any, axis: int | None) -> Any:
-    """The tensors ``data`` with the extents that they must have in common, on all axes but ``axis``."""
+    """The tensors ``data`` with their extents assumed to be equal on all axes but ``axis``."""
     parts = data.fields if isinstance(data, nodes.Tuple) else data
     shapes = known_shapes(parts) if isinstance(parts, (tuple, list)) else None
     if not shapes or all(map(_is_static, shapes)) or len(set(map(len, shapes))) > 1:
@@ -177,13 +177,13 @@ def _agreed(data: Any, axis: int | None) -> Any:
 
 
 def _assumed(data: Any, wanted: Sequence[Dim]) -> Any:
-    """``data``, of extents that it is not known to have."""
+    """``data`` with its extents assumed to be ``wanted``; a known contradiction is left to type inference."""
     shape = tensor_type_of(data).shape
     clash = any(
         isinstance(a, int) and isinstance(b, int) and a != b for a, b in zip(shape, wanted, strict=True)
     )
     if clash or all(map(same_dim, shape, wanted)):
-        return data  # what clashes is for type inference to say
+        return data  # type inference reports a contradiction
     return adopt(make("assume_shape", data, newshape=tuple(wanted)))
 
 
@@ -194,7 +194,7 @@ def _assumed_reshape(data: Any, wanted: Sequence[Dim]) -> Any:
 
 
 def _open_shape(data: Any) -> Shape | None:
-    """The shape of ``data`` if it is known to have one, and not all its extents are known."""
+    """The shape of ``data`` if it is a tensor with at least one unknown extent, else None."""
     shape = known_shape(data)
     return None if shape is None or _is_static(shape) else shape
 
@@ -215,4 +215,4 @@ FROM_OPEN_SHAPES |= {
         *(f"nn.conv{rank}d{kind}" for rank in (1, 2, 3) for kind in ("", "_transpose")),
     )
 }
-"""By TVM's name."""
+"""The functions of this module by TVM's names."""

@@ -1,7 +1,7 @@
-"""TVM's Python functions of operators, as the operator table has them.
+"""TVM's Python functions of the operators in the operator table.
 
-A function's name and the order of its parameters are TVM's already (``tvmlite.relay.ir.builders``); what is
-here makes nodes of the surface of its result, and takes what TVM's programs pass.
+The functions of ``tvmlite.relay.ir.builders`` already have TVM's names and order of parameters. This module
+accepts the argument forms that TVM's programs pass, and converts the results to nodes of ``relay.expr``.
 """
 
 from __future__ import annotations
@@ -33,24 +33,24 @@ _FLAGS = (
     "transpose_b",
     "exclusive",
 )
-"""Attributes that TVM's programs give as 0 and 1, too."""
+"""Boolean attributes that may also be given as 0 and 1."""
 
 _BY_AXIS = ("strides", "dilation", "kernel_size", "pool_size")
-"""Attributes that have a number for each axis, or one for all."""
+"""Attributes with a number for each axis, or one number for all axes."""
 
 _RENAMED = {("unique", "is_sorted"): "sorted", ("random.threefry_generate", "shape"): "out_shape"}
-"""Parameters of TVM's functions that are attributes of another name."""
+"""The attribute names of parameters of TVM's functions, by operator and parameter, where they differ."""
 
 _REAL = ("a_min", "a_max", "scale_d", "scale_h", "scale_w")
-"""Attributes that are real numbers, beyond those whose default is one."""
+"""Attributes that are floats, besides those whose default is a float."""
 
 _UNSET = ("dtype", "out_dtype", "out_layout")
-"""Attributes that None leaves as they are."""
+"""Attributes for which None means the default."""
 
 
 @functools.cache
 def function(name: str) -> Callable[..., Any]:
-    """TVM's function of the operator ``name``."""
+    """TVM's function for the operator ``name``."""
     row, build = table.get(name), builders.builder(name)
     order = row.parameters
     rank = len(row.attrs["strides"]) if isinstance(row.attrs.get("strides"), tuple) else 0
@@ -81,13 +81,13 @@ def function(name: str) -> Callable[..., Any]:
             elif key in _FLAGS and type(given[key]) is int and key in row.attrs:
                 given[key] = bool(given[key])
             elif key == "axis" and "exclude" in row.attrs and isinstance(given[key], int):
-                given[key] = (given[key],)  # of a reduction, which TVM keeps as a list
+                given[key] = (given[key],)  # a reduction's axes, which TVM keeps as a list
             elif type(given[key]) is int and _is_real(key, row):
                 given[key] = _as_float(given[key])
         if "padding" in given and isinstance(row.attrs.get("padding"), tuple):
             given["padding"] = _both_ends(given["padding"], len(row.attrs["padding"]) // 2)
         if rank and isinstance(given.get("output_padding"), tuple):
-            given["output_padding"] = given["output_padding"][:rank]  # TVM's programs may give more
+            given["output_padding"] = given["output_padding"][:rank]  # TVM accepts longer tuples
         tensors = [key for key in row.attrs if isinstance(given.get(key), nodes.Expr)]
         for key in tensors:
             numbers = known_numbers(given[key])
@@ -105,7 +105,7 @@ def function(name: str) -> Callable[..., Any]:
 
 
 def _spread(args: Sequence[Any], row: table.Operator) -> list[Any]:
-    """``args`` with the parts of a sparse matrix, which TVM takes in a tuple, one by one."""
+    """``args`` with each sparse matrix, a tuple or scipy's object in TVM, replaced by its three arrays."""
     found: list[Any] = []
     for value in args:
         parts = [getattr(value, part, None) for part in ("data", "indices", "indptr")]
@@ -121,17 +121,17 @@ def _spread(args: Sequence[Any], row: table.Operator) -> list[Any]:
 
 
 def _is_real(key: str, row: table.Operator) -> bool:
-    """Whether the attribute ``key`` is a real number, and no count."""
+    """Whether the attribute ``key`` is a float."""
     return key in _REAL or isinstance(row.attrs.get(key), float)
 
 
 def _as_float(value: int) -> float | int:
-    """``value`` as TVM keeps it, unless it is too large to be a float."""
+    """``value`` as a float, as TVM keeps it, unless it is above 2^53 in magnitude."""
     return float(value) if abs(value) <= 2**53 else value
 
 
 def _both_ends(padding: Any, rank: int) -> Any:
-    """Padding before and behind each axis, where it is given once for both."""
+    """The padding before and after all axes, where one number is given for all or for both sides."""
     if isinstance(padding, int):
         return (padding,) * (2 * rank)
     if isinstance(padding, (tuple, list)) and len(padding) in (1, rank) and len(padding) != 2 * rank:
@@ -140,14 +140,14 @@ def _both_ends(padding: Any, rank: int) -> Any:
 
 
 def _listed(key: str, value: Any, row: table.Operator) -> Any:
-    """Several results where an operator takes several arrays are as many fields, as in TVM."""
+    """``value`` as a tuple of its results, if it has several and ``key`` takes a tuple, as in TVM."""
     takes_several = row.num_inputs is None or key in row.tuples
     several = isinstance(value, TupleWrapper) and takes_several and key in row.argument_names
     return tuple(value) if several else value
 
 
 def _argument(value: Any) -> Any:
-    """An argument as our functions take it."""
+    """An argument in the form that our functions take."""
     if isinstance(value, TupleWrapper):
         return value.tuple_value
     if isinstance(value, (tuple, list)) and any(isinstance(one, (nodes.Expr, TupleWrapper)) for one in value):
@@ -156,17 +156,16 @@ def _argument(value: Any) -> Any:
 
 
 def _with_dims(value: Any) -> Any:
-    """An attribute with variables of ``te`` as the dimensions of their names."""
+    """An attribute with the variables of ``te`` in it replaced by dimensions of the same names."""
     if isinstance(value, tuple):
         return tuple(map(_with_dims, value))
     return ty.extent(value) if isinstance(value, te.Expr) else value
 
 
 class Namespace:
-    """Functions of the operators whose names begin with ``prefix``, and others: ``relay.nn.relu``.
+    """A namespace of the operators whose names begin with ``prefix``, as in ``relay.nn.relu``.
 
-    ``others`` are functions that are no operator of their own; ``absent`` says what to use in place of those
-    that TVM has and the table has not.
+    ``others`` has further functions by name, which are not operators of the table.
     """
 
     def __init__(self, prefix: str, others: Any = None) -> None:

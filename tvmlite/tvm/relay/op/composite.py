@@ -1,4 +1,4 @@
-"""Functions of TVM that are no operator of the table, but made of operators."""
+"""Functions of TVM that are compositions of operators of the table."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def variance(
     unbiased: bool = False,
     with_mean: Any = None,
 ) -> Any:
-    """The variance over ``axis``; unbiased, the sum of squares is divided by one less than their number."""
+    """The variance over ``axis``. If ``unbiased``, the sum of squares is divided by the count minus 1."""
     mean = function("mean")(data, axis, True, exclude) if with_mean is None else with_mean
     if table.is_known("variance"):
         return function("variance")(data, mean, axis, keepdims, exclude, unbiased)
@@ -71,7 +71,7 @@ def mean_std(data: Any, axis: Any = None, keepdims: bool = False, exclude: bool 
 
 
 def logsumexp(data: Any, axis: Any = None, keepdims: bool = False) -> Any:
-    """The logarithm of the sum of the exponentials over ``axis``."""
+    """The logarithm of the sum of exponentials over ``axis``."""
     largest = function("max")(data, axis, True)
     total = function("sum")(function("exp")(function("subtract")(data, largest)), axis, True)
     made = function("add")(function("log")(total), largest)
@@ -79,7 +79,7 @@ def logsumexp(data: Any, axis: Any = None, keepdims: bool = False) -> Any:
 
 
 def argwhere(condition: Any) -> Any:
-    """The positions of the elements that are not 0, int32, of which there are as many as the data say."""
+    """The indices (int32) of the elements that are not 0; their number is known at run time."""
     count = dim(f"count_{next(_counts)}")
     counted = function("count_nonzero")(condition)
     found = function("cast")(function("argwhere")(condition, count=count), "int32")
@@ -87,23 +87,23 @@ def argwhere(condition: Any) -> Any:
 
 
 def batch_flatten(data: Any) -> Any:
-    """All axes but the first as one."""
+    """Flatten all axes but the first into one."""
     return function("reshape")(data, (0, -1))
 
 
 def threefry_key(seed: int) -> Any:
-    """The key of a sequence of random numbers."""
+    """The key of a random number sequence, from a seed."""
     return const(random.threefry_key(int(seed) if isinstance(seed, np.integer) else seed))
 
 
 def uniform(key: Any, shape: Any, dtype: str = "float32", low: Any = 0.0, high: Any = 1.0) -> Any:
-    """A next key, and numbers from ``low`` to ``high``, which are numbers or scalars of ``dtype``."""
+    """A new key and uniformly distributed numbers from ``low`` to ``high``, numbers or scalar expressions."""
     ends = {"low": _scalar(low, dtype), "high": _scalar(high, dtype)}
     return function("random.uniform")(key, **ends, out_shape=shape, out_dtype=dtype)
 
 
 def normal(key: Any, shape: Any, dtype: str = "float32", mean: Any = 0.0, scale: Any = 1.0) -> Any:
-    """A next key, and numbers of the normal distribution of ``mean`` and standard deviation ``scale``."""
+    """A new key and normally distributed numbers with mean ``mean`` and standard deviation ``scale``."""
     moments = {"mean": _scalar(mean, dtype), "scale": _scalar(scale, dtype)}
     return function("random.normal")(key, **moments, out_shape=shape, out_dtype=dtype)
 
@@ -113,7 +113,7 @@ def _scalar(value: Any, dtype: str) -> Any:
 
 
 def device_copy(data: Any, src_device: Any, dst_device: Any) -> Any:
-    """``data``: both devices are the CPU."""
+    """A copy of ``data`` between devices, both of which must be the CPU."""
     for what, device in (("src_device", src_device), ("dst_device", dst_device)):
         if device != "cpu" and getattr(device, "device_type", None) != _CPU:
             raise UnsupportedError(
@@ -135,7 +135,7 @@ COMPOSITE: dict[str, Callable[..., Any]] = {
     "std": std,
     "variance": variance,
 }
-"""By TVM's name."""
+"""The compositions by TVM's names."""
 
 FIRST = ("argwhere", "device_copy", "random.normal", "random.uniform", "variance")
-"""Those that stand before the operator of the same name."""
+"""The compositions that have priority over an operator of the same name."""

@@ -1,7 +1,7 @@
-"""Operators of a program's own: ``relay.op.op.register`` and what is then said of one, piece by piece.
+"""User-defined operators: ``relay.op.op.register`` and the functions that set an operator's properties.
 
-Each is a row of the operator table, which the pieces complete: the number of arguments, the type relation,
-the compute in ``te``, the pattern by which it is fused. What is not said before it is needed is an error.
+Each operator is a row of the operator table, whose columns are then set: the number of arguments, the type
+relation, the compute in ``te``, the fusion pattern. A property that is missing when needed is an error.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from tvmlite.tvm.relay import ty
 _called = later("ir.transform", "called")
 
 OpPattern = table.Fuse
-"""How an operator is fused."""
+"""The fusion pattern of an operator."""
 
 _UNNAMED = "argument "
 _COMPUTES: dict[str, Callable[..., Any]] = {}
@@ -37,7 +37,7 @@ _RELATIONS: dict[str, Callable[..., Any]] = {}
 
 
 def register(op_name: str, describe: str = "") -> None:
-    """Begin an operator called ``op_name``; an error if there is one."""
+    """Register a new operator ``op_name``; an error if the name exists."""
     if not isinstance(op_name, str) or not op_name or table.is_known(op_name):
         raise ConfigError(f"register: {show(op_name)} is an operator already, or no name", Span.of_caller())
 
@@ -50,7 +50,7 @@ def register(op_name: str, describe: str = "") -> None:
     def reference(call: Call, *arrays: np.ndarray) -> Any:
         return _evaluated(call, arrays)
 
-    compute.__doc__, compute.__module__ = describe, "__main__"  # no package's: its kernels are not cached
+    compute.__doc__, compute.__module__ = describe, "__main__"  # not a package: kernels are not cached
     table.OPERATORS[op_name] = table.Operator(
         name=op_name,
         infer=_typed,
@@ -69,7 +69,7 @@ def register(op_name: str, describe: str = "") -> None:
 
 
 def of_program(op_name: str, what: str) -> table.Operator:
-    """The row of an operator that a program registered; for others ``what`` is an UnsupportedError."""
+    """The row of a user-defined operator. For other operators, an UnsupportedError that names ``what``."""
     row = table.get(str(op_name))
     if not row.any_attrs:
         raise UnsupportedError(
@@ -81,12 +81,12 @@ def of_program(op_name: str, what: str) -> table.Operator:
 
 
 def change(op_name: str, what: str, **columns: Any) -> None:
-    """Change columns of an operator that a program registered."""
+    """Change columns of a user-defined operator's row."""
     table.OPERATORS[str(op_name)] = dataclasses.replace(of_program(op_name, what), **columns)
 
 
 def set_num_inputs(op_name: str, count: int) -> None:
-    """The number of arguments; those that ``add_argument`` has not named are called after their place."""
+    """Set the number of arguments. Arguments not named by ``add_argument`` are named by their position."""
     row = of_program(op_name, "set_num_inputs")
     named = (*row.argument_names, *(f"{_UNNAMED}{index}" for index in range(len(row.argument_names), count)))
     change(
@@ -104,8 +104,8 @@ def add_argument(op_name: str, name: str) -> None:
 
 
 def add_type_rel(op_name: str, rel_name: str, type_rel_func: Callable[..., Any] | None = None) -> None:
-    """The type relation: ``"Identity"``, ``"Broadcast"``, or ``type_rel_func(arg_types, attrs)``, which gives
-    the type of the result."""
+    """Set the type relation: ``"Identity"``, ``"Broadcast"``, or ``type_rel_func(arg_types, attrs)``, which
+    returns the type of the result."""
     of_program(op_name, "add_type_rel")
     found = type_rel_func or _KNOWN.get(rel_name)
     if found is None:
@@ -118,8 +118,8 @@ def add_type_rel(op_name: str, rel_name: str, type_rel_func: Callable[..., Any] 
 
 
 def register_compute(op_name: str, compute: Callable[..., Any] | None = None, level: int = 10) -> Any:
-    """What the operator computes: ``compute(attrs, inputs, out_type)`` gives a tensor of ``te``, or a list of
-    them. Without ``compute``, a decorator."""
+    """Set the compute: ``compute(attrs, inputs, out_type)`` returns a tensor of ``te`` or a list of tensors.
+    Without ``compute``, return a decorator."""
     of_program(op_name, "register_compute")
 
     def enter(given: Callable[..., Any]) -> Callable[..., Any]:
@@ -130,12 +130,12 @@ def register_compute(op_name: str, compute: Callable[..., Any] | None = None, le
 
 
 def register_pattern(op_name: str, pattern: int, level: int = 10) -> None:
-    """How the operator is fused: one of ``OpPattern``."""
+    """Set the fusion pattern, one of ``OpPattern``."""
     change(op_name, "register_pattern", fuse=OpPattern(int(pattern)))
 
 
 def register_stateful(op_name: str, stateful: bool, level: int = 10) -> None:
-    """Whether the operator has side effects, which none may have."""
+    """Declare whether the operator has side effects; True is an UnsupportedError."""
     of_program(op_name, "register_stateful")
     if stateful:
         raise UnsupportedError(
@@ -144,7 +144,7 @@ def register_stateful(op_name: str, stateful: bool, level: int = 10) -> None:
 
 
 def register_schedule(op_name: str, schedule: Any = None, level: int = 10) -> Any:
-    """Of no account: kernels of operators have the schedules of templates."""
+    """Do nothing: the kernels of operators are scheduled by templates."""
     of_program(op_name, "register_schedule")
     return schedule
 
@@ -188,7 +188,7 @@ def _computed(call: Call, tensors: Sequence[Any]) -> Any:
 
 
 def _evaluated(call: Call, arrays: Sequence[np.ndarray]) -> Any:
-    """The compute of ``call``, compiled and run."""
+    """Compile the compute of ``call`` and run it on ``arrays``."""
     inputs = [te.placeholder(one.shape, one.dtype.name, f"data_{index}") for index, one in enumerate(arrays)]
     found = _computed(call, inputs)
     results = found if isinstance(found, list) else [found]

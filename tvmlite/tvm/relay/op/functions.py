@@ -1,4 +1,4 @@
-"""Every function of TVM's ``relay`` that builds a call: of the operator table first, then of compositions."""
+"""Looks up the functions of TVM's ``relay`` that build calls: of operators of the table, or compositions."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tvmlite.tvm.relay.op.builders import Namespace, function
 from tvmlite.tvm.relay.op.composite import COMPOSITE, FIRST
 
 _GROUPS = ("tensor", "transform", "reduce", "algorithm")
-"""Files of TVM's operators, which are modules there."""
+"""TVM's modules of operators whose names have no prefix."""
 
 _OTHERS = {
     "contrib.ndarray_size": "ndarray_size",
@@ -33,7 +33,7 @@ _EXPRESSIONS: dict[str, Any] = {
     "const": const,
 }
 _EXPRESSIONS |= {f"nn.{name}": _EXPRESSIONS[name] for name in ("Constant", "const")}
-"""Names of TVM's modules of operators that come from others."""
+"""Names that TVM's operator modules import from other modules."""
 
 _ABSENT = {
     "annotation.on_device": "there is one device, the CPU",
@@ -46,7 +46,7 @@ _ABSENT = {
 
 
 class _Package(Namespace):
-    """A namespace that has compositions, and names what is missing."""
+    """A namespace that resolves names with ``find``: it has all functions and reports those not supported."""
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
@@ -59,9 +59,11 @@ _PACKAGES |= {name: _Package("") for name in _GROUPS}
 
 
 def find(name: str) -> Any:
-    """The function of TVM called ``name`` (``"nn.relu"``), or a package of them (``"nn"``).
+    """The function of TVM's ``relay`` called ``name`` (``"nn.relu"``), or a namespace of functions
+    (``"nn"``).
 
-    An AttributeError for a name that TVM has not, or that nothing stands behind.
+    A name that TVM does not have is an AttributeError. For an operator that tvmlite does not support, the
+    result is an object that raises an UnsupportedError when it is called.
     """
     if name.rpartition(".")[2].startswith("__"):
         raise AttributeError(name)

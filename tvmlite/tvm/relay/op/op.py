@@ -1,4 +1,4 @@
-"""TVM's ``tvm.ir.Op``: an operator, which is its name and knows its row of the table."""
+"""``tvm.ir.Op``: an operator, represented by its name, with TVM's fields from the operator table."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tvmlite.tvm.lazy import attributes, later
 from tvmlite.tvm.relay.op.pattern import pattern_of
 
 _OWN: dict[tuple[str, str], Any] = {}
-"""Attributes that programs gave to operators (``register_op_attr``)."""
+"""The attributes that programs set on operators (``register_op_attr``), by operator and attribute."""
 
 
 _call = later("relay.expr", "Call")
@@ -26,7 +26,7 @@ def _custom(name: str) -> Any:
 
 
 class Op(str):
-    """An operator: a string that has TVM's fields. ``Op.get("nn.relu")`` is ``relay.op.get("nn.relu")``."""
+    """An operator: a string, its name, with TVM's fields. ``Op.get`` and ``relay.op.get`` return one."""
 
     @property
     def name(self) -> str:
@@ -35,7 +35,7 @@ class Op(str):
 
     @property
     def num_inputs(self) -> int:
-        """The number of arguments; one, a tuple, where it may be any."""
+        """The number of arguments. An operator of any number of arrays has one argument, a tuple."""
         row = table.get(self)
         return 1 if row.num_inputs is None else row.num_inputs
 
@@ -51,21 +51,20 @@ class Op(str):
 
     @property
     def support_level(self) -> int:
-        """How well TVM supports an operator, which is a number of its own table."""
+        """Raise an error: support levels belong to TVM's own operators."""
         return missing("Op.support_level", "every operator of the table is compiled and interpreted")()
 
     @property
     def checked_type(self) -> Any:
-        """Operators have type relations, functions, and no type of their own."""
+        """Raise an error: an operator has a type relation, not a type."""
         return missing("Op.checked_type", "the checked_type of a call")()
 
     def defaults(self) -> dict[str, Any]:
-        """The attributes that need not be given."""
+        """The attributes that have default values, with these values."""
         return dict(table.defaults(table.get(self))) if table.is_known(self) else {}
 
     def get_attr(self, attr_name: str) -> Any:
-        """The attribute ``attr_name``, None if it has none: ``TOpPattern``, ``TOpIsStateful``, or what
-        ``set_attr`` gave it."""
+        """The attribute ``attr_name``: from ``set_attr``, ``TOpPattern`` or ``TOpIsStateful``; else None."""
         if (self, attr_name) in _OWN:
             return _OWN[self, attr_name]
         if attr_name == "TOpPattern":
@@ -75,35 +74,35 @@ class Op(str):
         return None
 
     def has_attr(self, attr_name: str) -> bool:
-        """Whether there is an attribute ``attr_name``."""
+        """Whether the operator has an attribute ``attr_name``."""
         return self.get_attr(attr_name) is not None
 
     def set_attr(self, attr_name: str, value: Any, plevel: int = 10) -> None:
-        """Give the operator an attribute, which a program's own passes may ask for; ours ask for none."""
+        """Set an attribute. ``plevel`` has no effect: a later value replaces an earlier one."""
         _OWN[self, attr_name] = value
 
     def reset_attr(self, attr_name: str) -> None:
-        """Take away what ``set_attr`` gave."""
+        """Remove the value that ``set_attr`` set."""
         _OWN.pop((self, attr_name), None)
 
     def set_num_inputs(self, n: int) -> None:
-        """The number of arguments of an operator of a program's own."""
+        """Set the number of arguments of a user-defined operator."""
         _custom("set_num_inputs")(self, n)
 
     def add_argument(self, name: str, type: str, description: str) -> None:
-        """Name the next argument of an operator of a program's own."""
+        """Name the next argument of a user-defined operator; ``type`` and ``description`` have no effect."""
         _custom("add_argument")(self, name)
 
     def add_type_rel(self, rel_name: str, type_rel_func: Any = None) -> None:
-        """The type relation of an operator of a program's own, by name or as a function."""
+        """Set the type relation of a user-defined operator, by name or as a function."""
         _custom("add_type_rel")(self, rel_name, type_rel_func)
 
     def set_attrs_type_key(self, key: str) -> None:
-        """Of no account: operators of a program's own may have any attributes."""
+        """Do nothing: user-defined operators may have any attributes."""
         _custom("of_program")(self, "set_attrs_type_key")
 
     def set_support_level(self, level: int) -> None:
-        """Of no account: the level is a number of TVM's documentation."""
+        """Do nothing: the level belongs to TVM's documentation."""
         _custom("of_program")(self, "set_support_level")
 
     def astext(self, show_meta_data: bool = True, annotate: Any = None) -> str:
@@ -111,13 +110,13 @@ class Op(str):
         return str(self)
 
     def __call__(self, *args: Any) -> Any:
-        """The call with ``args`` and default attributes."""
+        """A call of the operator with ``args`` and default attributes."""
         return _call(self, args)
 
     @staticmethod
     def get(op_name: str) -> Op:
-        """The operator ``op_name``, of ``"tir.exp"`` what calls in expressions have as their ``op``; an
-        UnsupportedError if there is none."""
+        """The operator ``op_name``; for a name of TIR (``"tir.exp"``), the ``op`` of such calls in TIR
+        expressions. An unknown name is an UnsupportedError."""
         if isinstance(op_name, str) and op_name.startswith("tir."):
             return importlib.import_module("tvmlite.tvm.tir.functions").operator_of_calls(op_name)
         if not isinstance(op_name, str) or not table.is_known(op_name):
@@ -142,7 +141,7 @@ OF_PROGRAMS = {
         register_reduce_schedule=register_schedule
     """
 }
-"""What makes operators of a program's own, by its module."""
+"""The functions for user-defined operators, by module."""
 
 _RULES = {
     "tvmlite.tvm.relay.op": """
@@ -150,6 +149,6 @@ _RULES = {
         register_legalize register_mixed_precision_conversion register_optional_fake_quantization_to_integer
     """
 }
-"""What gives operators the rules of a program's own, by its module."""
+"""The functions that register rules for operators, by module."""
 
 __getattr__, _ = attributes(__name__, "", {**OF_PROGRAMS, **_RULES}, partial(lookup, "tvmlite.tvm.relay.op"))

@@ -28,11 +28,11 @@ _OTHERS: dict[Fuse, str] = {
     """,
     Fuse.OPAQUE: "nn.dropout nn.lrn",
 }
-"""Where TVM's class is another than ours."""
+"""The operators whose fusion class in TVM differs from ours, by TVM's class."""
 
 _CLASSES = {name: fuse for fuse, names in _OTHERS.items() for name in names.split()}
 
 
 def pattern_of(name: str) -> int:
-    """The class of the operator ``name``; an UnsupportedError if there is none."""
+    """TVM's fusion class of the operator ``name``; an UnsupportedError if there is no such operator."""
     return int(_CLASSES[name] if name in _CLASSES else table.get(name).fuse)

@@ -1,4 +1,4 @@
-"""How many results the call of an operator has, as far as attributes say, so that it can be unpacked."""
+"""The number of results of an operator call, so that the call can be unpacked."""
 
 from __future__ import annotations
 
@@ -40,9 +40,9 @@ def results_of(call: Any) -> int | None:
         return _BY_ATTRIBUTE[name](call)
     fields = [field for arg in call.args if isinstance(arg, nodes.Tuple) for field in arg.fields]
     if not all(isinstance(one, nodes.Expr) for one in (*call.args, *fields)):
-        return None  # an operator as a value, which patterns may look for, has no type
+        return None  # an operator as a value, which patterns may match, has no type
     try:
         type_ = type_of(call)
-    except TvmliteError:  # what it is of has no type yet, or is at fault, which inferring types will say
+    except TvmliteError:  # an operand has no type yet, or an error that type inference will report
         return None
     return len(type_.fields) if isinstance(type_, TupleType) else None

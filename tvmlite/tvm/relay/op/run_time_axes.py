@@ -1,6 +1,6 @@
-"""Axes, strides, scales and steps that a tensor gives: what size results have is computed before the call.
+"""Operators whose axes, strides, scales or steps are tensors: the result's shape is computed at run time.
 
-``run_time_sizes`` has attributes that are sizes themselves; here sizes follow from the tensor's elements.
+Here the extents follow from the tensor's elements; ``run_time_sizes`` is for attributes that are extents.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ find = later("relay.op.functions", "find")
 
 
 def expand_dims(data: Any, axis: Any, num_newaxis: int = 1) -> Any:
-    """``data`` with ``num_newaxis`` axes of extent 1 put in at ``axis``, a number or a tensor of one."""
+    """Insert ``num_newaxis`` axes of extent 1 into ``data`` at ``axis``, an integer or a scalar tensor."""
     axis = known_numbers(axis)
     if not isinstance(axis, nodes.Expr):
         return function("expand_dims")(data, axis, num_newaxis)
@@ -40,8 +40,8 @@ def expand_dims(data: Any, axis: Any, num_newaxis: int = 1) -> Any:
 
 
 def squeeze(data: Any, axis: Any = None) -> Any:
-    """``data`` without the axes of extent 1 that ``axis`` names: numbers, or a tensor of so many as are
-    known; a run stops where one is another extent."""
+    """Remove the axes ``axis`` of extent 1 from ``data``; they are integers or a tensor of known shape. A run
+    where such an axis has another extent fails."""
     axis = known_numbers(axis)
     if not isinstance(axis, nodes.Expr):
         return function("squeeze")(data, axis)
@@ -59,8 +59,8 @@ def squeeze(data: Any, axis: Any = None) -> Any:
 
 
 def strided_slice(data: Any, begin: Any, end: Any, strides: Any, slice_mode: str) -> Any:
-    """``data[begin:end:strides]`` of the first axes, where ``strides`` is a tensor; numbers or tensors are
-    the others. In the mode ``"size"`` strides are 1."""
+    """``data[begin:end:strides]`` on the first axes, where ``strides`` is a tensor and ``begin`` and ``end``
+    are numbers or tensors. In the mode ``"size"``, strides are 1."""
     shape, own = tensor_type("strided_slice: data", data).shape, _shape_of(data)
     first, last, step = (_vector("strided_slice", one) for one in (begin, end, strides))
     rest = len(shape) - _count(step)
@@ -100,8 +100,8 @@ def strided_slice(data: Any, begin: Any, end: Any, strides: Any, slice_mode: str
 
 
 def arange(start: Any, stop: Any = None, step: Any = None, dtype: str = "float32") -> Any:
-    """``start``, ``start + step``, ... below ``stop``, or above it with a negative ``step``; ``start`` alone
-    is the stop. Numbers, or tensors of one."""
+    """``start``, ``start + step``, ... up to but excluding ``stop``. A single argument is the stop. The
+    arguments are numbers or tensors of one element."""
     if stop is None:
         start, stop = 0, start
     given = [known_numbers(one) for one in (start, stop, 1 if step is None else step)]
@@ -170,7 +170,7 @@ def _shape_of(data: Any) -> Any:
 
 
 def _scalar(what: str, value: Any, dtype: str | None = "int64") -> Any:
-    """The one element of ``value``."""
+    """The only element of ``value`` as a scalar, converted to ``dtype`` unless that is None."""
     type_ = tensor_type(what, value)
     if type_.ndim > 1 or any(extent != 1 for extent in type_.shape):
         raise TypeInferError(f"{what} is {show_type(type_)}, expected a scalar", Span.of_caller())
@@ -179,13 +179,13 @@ def _scalar(what: str, value: Any, dtype: str | None = "int64") -> Any:
 
 
 def _vector(what: str, value: Any) -> Any:
-    """``value``, a vector of so many elements as are known, in int64."""
+    """``value``, a vector of known length, converted to int64."""
     if not isinstance(value, nodes.Expr):
         value = _constant(value)
     type_ = tensor_type(what, value)
     if type_.ndim != 1 or not type_.is_static:
         raise TypeInferError(
-            f"{what} is {show_type(type_)}, expected a vector of so many elements as is known",
+            f"{what} is {show_type(type_)}, expected a vector of known length",
             Span.of_caller(),
         )
     return make("cast", value, dtype="int64")
@@ -198,7 +198,7 @@ def _count(vector: Any) -> int:
 
 
 def _counted_from_end(axis: Any, rank: int) -> Any:
-    """Axes, of which negative ones count from the end."""
+    """``axis`` with negative axes, which count from the end, replaced by non-negative ones."""
     return make("where", make("less", axis, _ZERO), make("add", axis, _constant(rank)), axis)
 
 
@@ -209,4 +209,4 @@ FROM_TENSORS: dict[str, Callable[..., Any]] = {
     "nn.upsampling": _upsampling("nn.upsampling", "image.resize2d", "HW"),
     "nn.upsampling3d": _upsampling("nn.upsampling3d", "image.resize3d", "DHW"),
 }
-"""By TVM's name."""
+"""The functions of this module by TVM's names."""

@@ -1,8 +1,7 @@
-"""Sizes that a tensor gives: ``relay.zeros(shape, "float32")`` where ``shape`` is computed.
+"""Extents that are the elements of a tensor: ``relay.zeros(shape, "float32")`` where ``shape`` is computed.
 
-An attribute in which the operator may have dimensions takes a tensor of integers, too, whose number of
-elements is known. Its elements are dimensions of the call, evaluated before it; a run stops where one is
-negative.
+An attribute that may contain dimensions can also be a tensor of integers with a known number of elements.
+The elements are evaluated before the call and become its dimensions; a run where one is negative fails.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ _counts = itertools.count(1)
 
 
 def bound(name: str, build: Callable[..., Any], given: Mapping[str, Any], keys: list[str]) -> Any:
-    """The call of ``name`` that ``build`` makes of ``given``, whose attributes ``keys`` are tensors."""
+    """Build the call of ``name`` with the arguments ``given``; the attributes ``keys`` are tensors."""
     if not keys:
         known = dict(given)
         if name in _ASSUMING and _is_open(known["data"], known[_SHAPE[name]]):
@@ -47,7 +46,7 @@ def bound(name: str, build: Callable[..., Any], given: Mapping[str, Any], keys: 
 
 
 def _most(name: str, build: Callable[..., Any], given: Mapping[str, Any], value: Any) -> Any:
-    """The call of ``topk`` with ``k`` from a tensor: below 1, and at most, all elements along the axis."""
+    """Build a call of ``topk`` with ``k`` from a tensor, clipped to the axis's extent; k < 1 means all."""
     axis = given.get("axis", -1)
     extent = tensor_type(f"{name}: data", given["data"]).shape[axis]
     own = make("take", make("shape_of", given["data"], dtype="int64"), _number(axis), axis=0, mode="wrap")
@@ -59,8 +58,8 @@ def _most(name: str, build: Callable[..., Any], given: Mapping[str, Any], value:
 
 
 def known_numbers(value: Any) -> Any:
-    """The elements of a tensor that is a constant, or the shape of a value if that is known, in tuples as its
-    axes are; else ``value``."""
+    """The elements of ``value`` as nested tuples, if it is a constant or a known shape (``shape_of``); else
+    ``value`` itself."""
     if isinstance(value, nodes.Constant):
         return _nested(np.asarray(value.data).tolist())
     if isinstance(value, nodes.Call) and value.op == "shape_of":
@@ -71,15 +70,16 @@ def known_numbers(value: Any) -> Any:
 
 
 def whole_numbers(value: Any) -> Any:
-    """``value``, a number or tuples of some, with floats that are whole as ints."""
+    """``value``, a number or nested tuples of numbers, with integral floats converted to ints."""
     if isinstance(value, tuple):
         return tuple(map(whole_numbers, value))
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
 def with_sizes(what: str, value: Any, build: Callable[[Any], Any], reshaped: Any = None) -> Any:
-    """What ``build`` makes of the elements of the tensor ``value`` as dimensions, in tuples as its axes are;
-    with ``reshaped``, they are the codes of a reshape of that."""
+    """Call ``build`` with the elements of the tensor ``value`` as dimensions, in nested tuples. If
+    ``reshaped`` is given, the elements are the ``newshape`` of a reshape of it, whose special values are
+    resolved."""
     shape = _shape(what, value)
     dims = tuple(ty.computed(f"size_{next(_counts)}") for _ in range(int(np.prod(shape, dtype=int))))
     vector = make("cast", make("reshape", value, newshape=(-1,)), dtype="int64")
@@ -90,16 +90,16 @@ def with_sizes(what: str, value: Any, build: Callable[[Any], Any], reshaped: Any
 
 
 def _is_open(data: Any, shape: Sequence[Any]) -> bool:
-    """Whether it is not known that ``data`` fits ``shape``, which has no codes."""
+    """Whether ``shape`` has no special values and it is not known that ``data`` fits it."""
     codes = any(isinstance(extent, int) and extent <= 0 for extent in shape)
     type_ = known_type(data)
     if not isinstance(type_, TensorType):
-        return False  # type inference sees to it
+        return False  # type inference reports it
     return not codes and not (type_.is_static and all(isinstance(extent, int) for extent in shape))
 
 
 def _counted(data: Any, shape: Sequence[Any]) -> Any:
-    """``data`` flat, of as many elements as ``shape`` has: else the run stops."""
+    """``data`` flattened; a run where it does not have as many elements as ``shape`` fails."""
     count: Any = 1
     for extent in shape:
         count = count * extent
@@ -107,7 +107,7 @@ def _counted(data: Any, shape: Sequence[Any]) -> Any:
 
 
 def _broadcast(data: Any, shape: Sequence[Any]) -> Any:
-    """``data`` with extents of ``shape`` where they are not 1: else the run stops."""
+    """``data`` with the extents of ``shape`` on axes that are not 1; a run with others fails."""
     own = list(tensor_type("broadcast_to: data", data).shape)
     behind = list(shape)[len(shape) - len(own) :]
     wanted = [have if have == 1 else want for have, want in zip(own, behind, strict=True)]
@@ -115,7 +115,7 @@ def _broadcast(data: Any, shape: Sequence[Any]) -> Any:
 
 
 _ASSUMING: dict[str, Callable[[Any, Any], Any]] = {"reshape": _counted, "broadcast_to": _broadcast}
-"""What else is asked of the data, where the sizes are not known."""
+"""Checks to add to the data of an operator, by its name, if extents are not known."""
 _SHAPE = {"reshape": "newshape", "broadcast_to": "shape"}
 
 
@@ -124,7 +124,7 @@ def _nested(value: Any) -> Any:
 
 
 def tensor_type(what: str, value: Any) -> TensorType:
-    """The type of ``value``; an error that names ``what`` where it is not known to be a tensor's."""
+    """The type of ``value``; an error that names ``what`` if it is not known to be a tensor."""
     fault = ""
     try:
         type_ = type_of(value)
@@ -143,14 +143,14 @@ def _shape(what: str, value: Any) -> tuple[int, ...]:
     type_ = tensor_type(what, value)
     if not type_.is_static:
         raise TypeInferError(
-            f"{what} is {show_type(type_)}, expected numbers, or a tensor of so many elements as is known",
+            f"{what} is {show_type(type_)}, expected numbers, or a tensor of known shape",
             Span.of_caller(),
         )
     return tuple(int(extent) for extent in type_.shape)  # type: ignore[arg-type]
 
 
 def _resolved(wanted: Any, data: Any, count: int) -> Any:
-    """The extents that ``wanted`` says: 0 keeps that of the data, -1 is what is left over, -3 joins two."""
+    """The extents that ``wanted`` means: 0 copies that of ``data``, -1 is inferred, -3 merges two."""
     own = make("cast", make("shape_of", data, dtype="int64"), dtype="int64")
     rank = tensor_type("reshape: data", data).ndim
     own = make("nn.pad", own, pad_width=((0, max(0, 2 * count - rank)),), pad_value=0)

@@ -1,4 +1,4 @@
-"""TVM's ``relay.qnn``: operators on quantized tensors, ``relay.qnn.conv2d`` or ``relay.qnn.op.conv2d``."""
+"""``relay.qnn``: operators on quantized tensors, as ``relay.qnn.conv2d`` or ``relay.qnn.op.conv2d``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""TVM's ``relay.qnn.transform``: operators of quantized tensors written out in integers and floats."""
+"""``relay.qnn.transform``: passes that decompose or replace operators on quantized tensors."""
 
 from tvmlite.relay import passes
 from tvmlite.tvm.ir.transform import Pass
@@ -7,11 +7,11 @@ from tvmlite.tvm.relay.transform.functions import of_ours
 
 
 def CanonicalizeOps() -> Pass:
-    """The pass that writes out the operators of quantized tensors."""
+    """A pass that decomposes operators on quantized tensors into integer and float operators."""
     return of_ours("CanonicalizeOps", 0, passes.canonicalize_qnn)
 
 
 def Legalize() -> Pass:
-    """The pass that asks rules of programs, the attribute ``FTVMQnnLegalize`` of operators, for other calls.
-    There are no others: which instructions multiply integers is decided when a model is compiled."""
+    """A pass that replaces calls by the program's rules in the operator attribute ``FTVMQnnLegalize``. There
+    are no built-in rules: the instructions for integer products are chosen when a model is compiled."""
     return legalize.Legalize("FTVMQnnLegalize")

@@ -1,4 +1,4 @@
-"""TVM's ``relay.testing``: networks, and small functions for tests of passes."""
+"""``relay.testing``: networks, and helpers for tests of passes."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ __all__ = [  # pyright: ignore[reportUnsupportedDunderAll]
 
 
 class TempOpAttr:
-    """An operator's attribute while a block runs: ``with TempOpAttr("nn.conv2d", "FTVMLegalize", rule):``"""
+    """Sets an operator's attribute in a block: ``with TempOpAttr("nn.conv2d", "FTVMLegalize", rule):``"""
 
     def __init__(self, op_name: str, attr_key: str, attr_value: Any) -> None:
         self._op, self._key, self._value = Op.get(op_name), attr_key, attr_value
@@ -49,8 +49,8 @@ class TempOpAttr:
 
 
 def run_opt_pass(expr: Any, opt_pass: Any, import_prelude: bool = False) -> Any:
-    """``expr`` after a pass, in the context that there is, or after several in order, of level 3 at most: a
-    function if it was one."""
+    """Apply to ``expr`` one pass, in the current ``PassContext``, or a list of passes, with opt level 3. The
+    result is a function if ``expr`` is one, else an expression."""
     if import_prelude:
         missing("relay.testing.run_opt_pass(import_prelude=True)", "there are no algebraic data types")()
     mod = IRModule.from_expr(expr)
@@ -64,12 +64,12 @@ def run_opt_pass(expr: Any, opt_pass: Any, import_prelude: bool = False) -> Any:
 
 
 def run_infer_type(expr: Any) -> Any:
-    """``expr`` with types."""
+    """Infer the types in ``expr``."""
     return run_opt_pass(expr, transform.InferType())
 
 
 def count_ops(expr: Any) -> Counter[str]:
-    """How many calls of each operator there are, by name."""
+    """The number of calls of each operator, by name."""
     found: Counter[str] = Counter()
 
     def visit(node: Any) -> None:
@@ -81,12 +81,12 @@ def count_ops(expr: Any) -> Counter[str]:
 
 
 def rand(dtype: str, *shape: int) -> NDArray:
-    """Random numbers from 0 to 1."""
+    """An array of random numbers from 0 to 1."""
     return np.random.rand(*shape).astype(dtype).view(NDArray)
 
 
 def enabled_targets() -> list[tuple[str, Any]]:
-    """The target and device there is."""
+    """The available targets and devices: the CPU."""
     return [("llvm", cpu(0))]
 
 

@@ -20,7 +20,7 @@ def get_net(
     layout: str = "NCHW",
     dtype: str = "float32",
 ) -> Function:
-    """The network from ``data``, random numbers, to images of 64 by 64."""
+    """The network from ``data``, a vector of random numbers, to images of 64 by 64 pixels."""
     if layout != "NCHW" or tuple(oshape[-2:]) != (64, 64):
         raise ValueError(f"dcgan: layout {layout!r} and oshape {tuple(oshape)}, expected NCHW and 64 by 64")
     body = var("data", dtype=dtype, shape=(batch_size, random_len)) if code is None else code
@@ -36,7 +36,7 @@ def get_net(
 
 
 def _doubled(data: Any, channels: int, name: str) -> Any:
-    """Images twice as high and wide."""
+    """A transposed convolution that doubles the height and width."""
     return layers.conv2d_transpose(
         data, channels=channels, kernel_size=(4, 4), strides=(2, 2), padding=(1, 1), name=f"{name}_deconv"
     )
@@ -50,5 +50,5 @@ def get_workload(
     layout: str = "NCHW",
     dtype: str = "float32",
 ) -> Any:
-    """The module and its parameters."""
+    """The network as a module, and its parameters."""
     return create_workload(get_net(batch_size, random_len, oshape, ngf, layout=layout, dtype=dtype))

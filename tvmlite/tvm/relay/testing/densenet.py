@@ -1,5 +1,5 @@
-"""DenseNet (Huang et al., 2016) as TVM has it: a layer reads the one before it, and a block gives all of its
-layers together."""
+"""TVM's DenseNet (Huang et al., 2016): each layer reads the one before it, and the result of a block is the
+concatenation of its layers."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _SPECIFICATIONS = {
     121: (64, 32, (6, 12, 24, 16)), 161: (96, 48, (6, 12, 36, 24)), 169: (69, 32, (6, 12, 32, 32)),
     201: (64, 32, (6, 12, 48, 32)),
 }  # fmt: skip
-"""As in TVM: channels of the first convolution, channels that each layer adds, and layers of the blocks."""
+"""As in TVM: channels of the first convolution, growth rate, and number of layers in each block."""
 
 
 def _activated(data: Any, name: str) -> Any:
@@ -30,7 +30,7 @@ def _layer(data: Any, growth: int, bottleneck: int, index: str) -> Any:
 
 
 def get_net(densenet_size: int, classes: int, data_shape: Any, dtype: str, bn_size: int = 4) -> Function:
-    """The network of 121, 161, 169 or 201 layers."""
+    """The network with 121, 161, 169 or 201 layers."""
     if densenet_size not in _SPECIFICATIONS:
         raise ValueError(
             f"densenet: size is {densenet_size}, expected one of {', '.join(map(str, _SPECIFICATIONS))}"
@@ -66,5 +66,5 @@ def get_workload(
     image_shape: Any = (3, 224, 224),
     dtype: str = "float32",
 ) -> Any:
-    """The module and its parameters."""
+    """The network as a module, and its parameters."""
     return create_workload(get_net(densenet_size, classes, (batch_size, *image_shape), dtype))

@@ -1,4 +1,4 @@
-"""The network of deep Q-learning, from frames of a game to the values of actions (Mnih et al., 2015)."""
+"""The deep Q-network, from frames of a game to the values of actions (Mnih et al., 2015)."""
 
 from __future__ import annotations
 
@@ -39,5 +39,5 @@ def get_workload(
     dtype: str = "float32",
     layout: str = "NCHW",
 ) -> Any:
-    """The module and its parameters."""
+    """The network as a module, and its parameters."""
     return create_workload(get_net(batch_size, num_actions, image_shape, dtype, layout))

@@ -1,4 +1,4 @@
-"""Inception v3: parallel convolutions of several sizes, their results joined (Szegedy et al., 2015)."""
+"""Inception v3: concatenated parallel convolutions of several sizes (Szegedy et al., 2015)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tvmlite.tvm.relay.testing import layers
 from tvmlite.tvm.relay.testing.init import create_workload
 
 _ROW, _COLUMN = ((1, 7), 1, (0, 3)), ((7, 1), 1, (3, 0))
-"""Size, stride and padding of the convolutions that 7x7 ones are made of."""
+"""Size, stride and padding of the 1x7 and 7x1 convolutions that replace a 7x7 one."""
 
 
 def _conv(data: Any, name: str, channels: int, size: Any = 1, stride: int = 1, padding: Any = 0) -> Any:
@@ -25,15 +25,15 @@ def _conv(data: Any, name: str, channels: int, size: Any = 1, stride: int = 1, p
 
 
 def _chain(data: Any, name: str, *steps: tuple[Any, ...], first: int = 0) -> Any:
-    """Convolutions one after the other, each of channels, size, stride and padding; their names are ``name``
-    and, of all but the first, a number."""
+    """A chain of convolutions, each given by channels, size, stride and padding. They are named ``name``,
+    with their number appended unless it is 0; the first number is ``first``."""
     for number, step in enumerate(steps, first):
         data = _conv(data, f"{name}_{number}" if number else name, *step)
     return data
 
 
 def _pooled(data: Any, name: str, channels: int, kind: str = "avg") -> Any:
-    """A pooling of 3 by 3 and a convolution."""
+    """A 3x3 pooling and a 1x1 convolution."""
     options = {"count_include_pad": True} if kind == "avg" else {}
     pooled = find(f"nn.{kind}_pool2d")(data, pool_size=(3, 3), strides=(1, 1), padding=(1, 1), **options)
     return _conv(pooled, name, channels)
@@ -48,7 +48,7 @@ def _halved(data: Any) -> Any:
 
 
 def _block_a(data: Any, name: str, channels: int) -> Any:
-    """1x1, 5x5 and twice 3x3."""
+    """Branches: 1x1, 5x5, two 3x3, and pooling."""
     return _joined(
         _conv(data, f"{name}_conv", 64),
         _chain(data, f"{name}_tower_conv", (48,), (64, 5, 1, 2)),
@@ -58,13 +58,13 @@ def _block_a(data: Any, name: str, channels: int) -> Any:
 
 
 def _block_b(data: Any, name: str) -> Any:
-    """3x3 and twice 3x3, half as high and wide."""
+    """Branches: 3x3, two 3x3, and pooling, each halving the height and width."""
     double = _chain(data, f"{name}_tower_conv", (64,), (96, 3, 1, 1), (96, 3, 2))
     return _joined(_conv(data, f"{name}_conv", 384, 3, 2), double, _halved(data))
 
 
 def _block_c(data: Any, name: str, width: int) -> Any:
-    """1x1, and 7x7 as rows and columns."""
+    """Branches: 1x1, one and two 7x7 as 1x7 and 7x1, and pooling."""
     once = (width,), (width, *_ROW), (192, *_COLUMN)
     twice = (width,), (width, *_COLUMN), (width, *_ROW), (width, *_COLUMN), (192, *_ROW)
     return _joined(
@@ -76,14 +76,14 @@ def _block_c(data: Any, name: str, width: int) -> Any:
 
 
 def _block_d(data: Any, name: str) -> Any:
-    """3x3, and 7x7 as rows and columns, half as high and wide."""
+    """Branches: 3x3, 7x7 as 1x7 and 7x1, and pooling, each halving the height and width."""
     first = _chain(data, f"{name}_tower_conv", (192,), (320, 3, 2))
     second = _chain(data, f"{name}_tower_1_conv", (192,), (192, *_ROW), (192, *_COLUMN), (192, 3, 2))
     return _joined(first, second, _halved(data))
 
 
 def _block_e(data: Any, name: str, kind: str) -> Any:
-    """1x1, and 3x3 as rows beside columns."""
+    """Branches: 1x1, two with parallel 1x3 and 3x1 convolutions, and pooling."""
     towers = {
         f"{name}_tower": _conv(data, f"{name}_tower_conv", 384),
         f"{name}_tower_1": _chain(data, f"{name}_tower_1_conv", (448,), (384, 3, 1, 1)),
@@ -96,7 +96,7 @@ def _block_e(data: Any, name: str, kind: str) -> Any:
 
 
 def get_net(batch_size: int, num_classes: int, image_shape: Any, dtype: str) -> Function:
-    """The network; images are at least 299 high and wide."""
+    """The network, for images of at least 299 by 299 pixels."""
     data = var("data", shape=(batch_size, *image_shape), dtype=dtype)
     body = _halved(_chain(data, "conv", (32, 3, 2), (32, 3), (64, 3, 1, 1)))
     body = _halved(_chain(body, "conv", (80,), (192, 3), first=3))
@@ -117,5 +117,5 @@ def get_net(batch_size: int, num_classes: int, image_shape: Any, dtype: str) -> 
 def get_workload(
     batch_size: int = 1, num_classes: int = 1000, image_shape: Any = (3, 299, 299), dtype: str = "float32"
 ) -> Any:
-    """The module and its parameters."""
+    """The network as a module, and its parameters."""
     return create_workload(get_net(batch_size, num_classes, image_shape, dtype))

@@ -1,4 +1,4 @@
-"""Initial weights of networks for tests."""
+"""Initial weights of test networks."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from tvmlite.tvm.relay.transform.infer_type import typed
 
 
 class Initializer:
-    """Sets an array in place, by what its name ends with: see ``__call__``."""
+    """Initializes an array in place by the ending of its name; see ``__call__``."""
 
     def __call__(self, desc: str, arr: np.ndarray) -> None:
-        """Weights at random, scales and variances 1, biases, shifts and means 0."""
+        """Set weights by the subclass, scales and variances to 1, and biases, shifts and means to 0."""
         for ending, value in (
             ("weight", None),
             ("bias", 0),
@@ -39,7 +39,7 @@ class Initializer:
 
 
 class Xavier(Initializer):
-    """Uniform or Gaussian, scaled by the numbers of inputs and outputs."""
+    """Random weights, uniform or Gaussian, scaled by the numbers of inputs and outputs (Xavier)."""
 
     def __init__(self, rnd_type: str = "uniform", factor_type: str = "avg", magnitude: float = 3) -> None:
         if rnd_type not in ("uniform", "gaussian") or factor_type not in ("in", "out", "avg"):
@@ -60,14 +60,14 @@ class Xavier(Initializer):
 
 
 class Constant(Initializer):
-    """Weights that are equal, of which the sum is 1."""
+    """Equal weights whose sum is 1."""
 
     def _init_weight(self, name: str, arr: np.ndarray) -> None:
         arr.fill(1 / arr.size)
 
 
 def create_workload(net: Any, initializer: Any = None, seed: int = 0) -> tuple[IRModule, dict[str, NDArray]]:
-    """The module of a network and its parameters, all but ``data``, as ``initializer`` sets them."""
+    """The module of a network, and its parameters except ``data``, set by ``initializer`` (Xavier)."""
     mod = typed(IRModule.from_expr(net))
     np.random.seed(seed)
     initializer = initializer or Xavier()

@@ -1,4 +1,4 @@
-"""Layers with parameters named after them: ``conv2d("stem", data, ...)`` has ``stem_weight``."""
+"""Layers whose parameters are named after them: ``conv2d(data, name="stem", ...)`` has ``stem_weight``."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def batch_norm_infer(
     moving_var: Any = None,
     **options: Any,
 ) -> Any:
-    """Batch normalization, its first result only; ``name`` begins the names of its parameters."""
+    """The first result of a batch normalization. ``name`` is the prefix of its parameters' names."""
     name = options.pop("name")
     names = ("gamma", "beta", "moving_mean", "moving_var")
     given = (gamma, beta, moving_mean, moving_var)
@@ -47,7 +47,7 @@ def conv2d_transpose(data: Any, weight: Any = None, **options: Any) -> Any:
 def dense_add_bias(
     data: Any, weight: Any = None, bias: Any = None, units: int | None = None, **options: Any
 ) -> Any:
-    """A dense layer and its bias."""
+    """A dense layer with a bias."""
     name = options.pop("name")
     weight = var(f"{name}_weight") if weight is None else weight
     bias = var(f"{name}_bias") if bias is None else bias
@@ -55,7 +55,7 @@ def dense_add_bias(
 
 
 def conv_kernel_layout(data_layout: str, is_depthwise: bool = False) -> str:
-    """The layout of kernels that goes with a layout of data."""
+    """The usual kernel layout for a data layout."""
     table = {
         "NCHW": "OIHW",
         "NHWC": "HWOI" if is_depthwise else "HWIO",

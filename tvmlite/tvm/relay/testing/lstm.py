@@ -1,4 +1,4 @@
-"""A long short-term memory, its steps written out."""
+"""An LSTM (long short-term memory) with unrolled steps."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _WEIGHTS = ("i2h_weight", "i2h_bias", "h2h_weight", "h2h_bias")
 
 
 def lstm_cell(num_hidden: int, batch_size: int = 1, dtype: str = "float32", name: str = "") -> Function:
-    """One step: of inputs, a pair of states and four weights, the output and the next pair of states."""
+    """One step, a function of inputs, two states and four weights: returns the output and the new states."""
     plane, state, weights = _types(num_hidden, batch_size, dtype)
     inputs, states = Var("inputs", plane), Var("states", state)
     params = [Var(one, weights[one]) for one in _WEIGHTS]
@@ -45,7 +45,7 @@ def lstm_cell(num_hidden: int, batch_size: int = 1, dtype: str = "float32", name
 
 
 def get_net(iterations: int, num_hidden: int, batch_size: int = 1, dtype: str = "float32") -> Function:
-    """So many steps from states of zeros. Each has a ``data`` and weights of its own: ``i2h_0_weight``,
+    """``iterations`` steps from zero states. Each step has its own ``data`` and weights: ``i2h_0_weight``,
     ``i2h_0_bias``, ``h2h_0_weight``, ``h2h_0_bias``, then those of step 1."""
     plane, _, weights = _types(num_hidden, batch_size, dtype)
     scope = ScopeBuilder()
@@ -63,7 +63,7 @@ def get_net(iterations: int, num_hidden: int, batch_size: int = 1, dtype: str = 
 
 
 def _types(num_hidden: int, batch_size: int, dtype: str) -> tuple[Any, Any, dict[str, Any]]:
-    """Of an input or output, of the pair of states, and of each weight."""
+    """The types of an input or output, of the pair of states, and of each weight by name."""
     plane = TensorType((batch_size, num_hidden), dtype)
     weight = TensorType((4 * num_hidden, num_hidden), dtype)
     bias = TensorType((4 * num_hidden,), dtype)
@@ -72,5 +72,5 @@ def _types(num_hidden: int, batch_size: int, dtype: str) -> tuple[Any, Any, dict
 
 
 def get_workload(iterations: int, num_hidden: int, batch_size: int = 1, dtype: str = "float32") -> Any:
-    """The module and its parameters."""
+    """The network as a module, and its parameters."""
     return create_workload(get_net(iterations, num_hidden, batch_size, dtype))

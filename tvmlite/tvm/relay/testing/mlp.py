@@ -14,7 +14,7 @@ from tvmlite.tvm.relay.testing.init import create_workload
 def get_net(
     batch_size: int, num_classes: int = 10, image_shape: Any = (1, 28, 28), dtype: str = "float32"
 ) -> Function:
-    """The function of ``data`` and its weights."""
+    """The network, a function of ``data`` and the weights."""
     data = var("data", shape=(batch_size, *image_shape), dtype=dtype)
     body = find("nn.batch_flatten")(data)
     body = find("nn.relu")(layers.dense_add_bias(body, units=128, name="fc1"))
@@ -26,5 +26,5 @@ def get_net(
 def get_workload(
     batch_size: int, num_classes: int = 10, image_shape: Any = (1, 28, 28), dtype: str = "float32"
 ) -> Any:
-    """The module and its parameters."""
+    """The network as a module, and its parameters."""
     return create_workload(get_net(batch_size, num_classes, image_shape, dtype))

@@ -1,4 +1,4 @@
-"""MobileNet: depthwise and pointwise convolutions in alternation (Howard et al., 2017)."""
+"""MobileNet: alternating depthwise and pointwise convolutions (Howard et al., 2017)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tvmlite.tvm.relay.testing.init import create_workload
 
 _FIRST = ((64, 1), (128, 2), (128, 1), (256, 2), (256, 1), (512, 2))
 _DEEP, _SHALLOW = (*((512, 1),) * 5, (1024, 2), (1024, 1)), ((1024, 2), (1024, 2))
-"""Channels and stride of each separable convolution: the first, and those that follow."""
+"""Channels and stride of the later separable convolutions; ``_FIRST`` has those of the first ones."""
 
 
 def conv_block(
@@ -46,8 +46,7 @@ def separable_conv_block(
     layout: str = "NCHW",
     dtype: str = "float32",
 ) -> Any:
-    """A convolution of each channel, then one of all channels pixel by pixel; each with batch normalization
-    and relu."""
+    """A depthwise convolution, then a pointwise (1x1) one, each followed by batch normalization and relu."""
     axis, kernel = layout.index("C"), layers.conv_kernel_layout(layout, True)
     extents = {"O": depthwise_channels, "I": 1, "H": kernel_size[0], "W": kernel_size[1]}
     weight = var(f"{name}_weight", shape=tuple(extents[one] for one in kernel), dtype=dtype)
@@ -72,7 +71,7 @@ def mobile_net(
     is_shallow: bool = False,
     layout: str = "NCHW",
 ) -> Function:
-    """The network, with ``alpha`` times the channels; shallow, without the five equal blocks."""
+    """The network, with ``alpha`` times the channels; if ``is_shallow``, without the five equal blocks."""
     data = var("data", shape=data_shape, dtype=dtype)
     inputs = int(32 * alpha)
     body = conv_block(data, "conv_block_1", inputs, strides=(2, 2), layout=layout)
@@ -95,5 +94,5 @@ def get_workload(
     dtype: str = "float32",
     layout: str = "NCHW",
 ) -> Any:
-    """The module and its parameters."""
+    """The network as a module, and its parameters."""
     return create_workload(mobile_net(num_classes, (batch_size, *image_shape), dtype, layout=layout))

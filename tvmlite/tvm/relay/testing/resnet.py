@@ -1,4 +1,4 @@
-"""Residual networks with normalization before each convolution (He et al., 2016: "Identity Mappings")."""
+"""ResNet with normalization before each convolution (He et al., 2016: "Identity Mappings")."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ _UNITS = {
     18: (2, 2, 2, 2), 34: (3, 4, 6, 3), 50: (3, 4, 6, 3), 101: (3, 4, 23, 3), 152: (3, 8, 36, 3),
     200: (3, 24, 36, 3), 269: (3, 30, 48, 8),
 }  # fmt: skip
-"""Residual units of the stages, by the number of layers."""
+"""The number of residual units in each stage, by the number of layers."""
 
 
 class Layers:
-    """Layers of images, or of volumes, in one layout of data."""
+    """Makes layers for images or volumes in a given data layout."""
 
     def __init__(self, layout: str) -> None:
         self.layout = layout
@@ -38,7 +38,7 @@ class Layers:
         return find("nn.relu")(layers.batch_norm_infer(data, epsilon=_EPSILON, axis=self._axis, name=name))
 
     def conv(self, data: Any, channels: int, size: Any, stride: Any, padding: Any, name: str) -> Any:
-        """A convolution; a number stands for itself along every axis."""
+        """A convolution; a single number for ``size``, ``stride`` or ``padding`` applies to all axes."""
         size, stride, padding = (
             (one,) * self.rank if isinstance(one, int) else one for one in (size, stride, padding)
         )
@@ -49,7 +49,7 @@ class Layers:
         )  # fmt: skip
 
     def stages(self, data: Any, units: Sequence[int], filters: Sequence[int], bottle_neck: bool) -> Any:
-        """Residual units; the first of each stage but the first halves the data."""
+        """The stages of residual units; the first unit of each stage except the first halves the extents."""
         for stage, (count, channels) in enumerate(zip(units, filters, strict=True), 1):
             for unit in range(1, count + 1):
                 stride = 2 if unit == 1 and stage > 1 else 1
@@ -68,7 +68,8 @@ def residual_unit(
     data_layout: str = "NCHW",
     kernel_layout: str = "OIHW",
 ) -> Any:
-    """Two convolutions, or three with a bottleneck, beside a shortcut; ``dim_match``: it is the data."""
+    """Two convolutions, or three with a bottleneck, plus a shortcut, which is the data itself if
+    ``dim_match``, else a convolution of it."""
     make = Layers(data_layout)
     first = make.activated(data, f"{name}_bn1")
     if bottle_neck:
@@ -92,7 +93,7 @@ def resnet(
     layout: str = "NCHW",
     dtype: str = "float32",
 ) -> Function:
-    """The network of so many units a stage, and so many channels."""
+    """The network, with ``units`` residual units in each stage and ``filter_list`` channels."""
     make = Layers(layout)
     data = var("data", shape=tuple(data_shape), dtype=dtype)
     body = make.centred(data, "bn_data")
@@ -117,7 +118,8 @@ def get_net(
     dtype: str = "float32",
     **kwargs: Any,
 ) -> Function:
-    """The network of ``num_layers`` layers; images up to 28 high have three stages, as for CIFAR-10."""
+    """The network with ``num_layers`` layers. For images of a height up to 28, it has three stages, as for
+    CIFAR-10."""
     shape = (batch_size, *image_shape)
     units, filters, bottle_neck = configuration(num_layers, shape[layout.index("H")])
     return resnet(units, len(units), filters, num_classes, shape, bottle_neck, layout, dtype)
@@ -125,7 +127,7 @@ def get_net(
 
 def configuration(num_layers: int, height: int) -> tuple[Sequence[int], list[int], bool]:
     """The units of each stage, the channels of the first convolution and of each stage, and whether units
-    have a bottleneck, for images of a height."""
+    have a bottleneck, for images of height ``height``."""
     if height <= 28:
         deep = num_layers >= 164 and (num_layers - 2) % 9 == 0
         if not deep and ((num_layers - 2) % 6 or num_layers >= 164):
@@ -149,5 +151,5 @@ def get_workload(
     dtype: str = "float32",
     **kwargs: Any,
 ) -> Any:
-    """The module and its parameters."""
+    """The network as a module, and its parameters."""
     return create_workload(get_net(batch_size, num_classes, num_layers, image_shape, layout, dtype, **kwargs))

@@ -1,4 +1,4 @@
-"""Residual networks of volumes, such as frames of a video (Hara et al., 2017)."""
+"""ResNet for volumes, such as the frames of a video (Hara et al., 2017)."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def resnet(
     layout: str = "NCDHW",
     dtype: str = "float32",
 ) -> Function:
-    """The network of so many units a stage, and so many channels."""
+    """The network, with ``units`` residual units in each stage and ``filter_list`` channels."""
     make = Layers(layout)
     data = var("data", shape=tuple(data_shape), dtype=dtype)
     body = make.centred(data, "bn_data")
@@ -48,7 +48,7 @@ def get_net(
     dtype: str = "float32",
     **kwargs: Any,
 ) -> Function:
-    """The network of ``num_layers`` layers; volumes up to 28 high have three stages."""
+    """The network with ``num_layers`` layers. For volumes of a height up to 28, it has three stages."""
     shape = (batch_size, *image_shape)
     units, filters, bottle_neck = configuration(num_layers, shape[layout.index("H")])
     return resnet(units, len(units), filters, num_classes, shape, bottle_neck, layout, dtype)
@@ -63,5 +63,5 @@ def get_workload(
     dtype: str = "float32",
     **kwargs: Any,
 ) -> Any:
-    """The module and its parameters."""
+    """The network as a module, and its parameters."""
     return create_workload(get_net(batch_size, num_classes, num_layers, image_shape, layout, dtype, **kwargs))

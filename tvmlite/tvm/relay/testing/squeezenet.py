@@ -1,4 +1,4 @@
-"""SqueezeNet: layers of few channels that feed 1x1 and 3x3 convolutions (Iandola et al., 2016)."""
+"""SqueezeNet: layers with few channels that feed 1x1 and 3x3 convolutions (Iandola et al., 2016)."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _FIRES = {
         (64, 256),
     ),
 }
-"""Channels of the squeezing layer and of each expanding one; and where a pooling stands between."""
+"""For each version, the fire modules' channels of squeeze and expand layers, and the poolings between."""
 
 
 def _conv(data: Any, channels: int, size: int, padding: int, name: str, stride: int = 1) -> Any:
@@ -52,7 +52,7 @@ def _pooled(body: Any) -> Any:
 
 
 def get_net(batch_size: int, image_shape: Any, num_classes: int, version: str, dtype: str) -> Function:
-    """The network of version "1.0" or "1.1"."""
+    """The network in version "1.0" or "1.1"."""
     if version not in _FIRES:
         raise ValueError(f"Unsupported SqueezeNet version {version}: 1.0 or 1.1 expected")
     data = var("data", shape=(batch_size, *image_shape), dtype=dtype)
@@ -81,5 +81,5 @@ def get_workload(
     image_shape: Any = (3, 224, 224),
     dtype: str = "float32",
 ) -> Any:
-    """The module and its parameters."""
+    """The network as a module, and its parameters."""
     return create_workload(get_net(batch_size, image_shape, num_classes, version, dtype))

@@ -1,4 +1,4 @@
-"""TVM's synthetic network: small, twice with a product of matrices and a convolution side by side."""
+"""TVM's small synthetic network: two blocks, each with a dense layer and a convolution in parallel."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tvmlite.tvm.relay.testing.init import Constant, create_workload
 def get_net(
     input_shape: Sequence[int] = (1, 3, 24, 12), dtype: str = "float32", wtype: str | None = None
 ) -> Function:
-    """The network, of data in NCHW; its weights are of ``wtype``."""
+    """The network for NCHW data, with weights of dtype ``wtype``."""
     wtype = wtype or dtype
     channels, width = input_shape[1], input_shape[3]
     data = var("data", shape=tuple(input_shape), dtype=dtype)
@@ -36,5 +36,5 @@ def get_net(
 def get_workload(
     input_shape: Sequence[int] = (1, 3, 24, 12), dtype: str = "float32", wtype: str | None = None
 ) -> tuple[IRModule, dict[str, Any]]:
-    """The network as a module, and weights that are equal."""
+    """The network as a module, and its parameters, with equal weights."""
     return create_workload(get_net(input_shape, dtype, wtype), Constant())

@@ -22,7 +22,7 @@ def get_net(
     num_layers: int = 11,
     batch_norm: bool = False,
 ) -> Function:
-    """The network of 11, 13, 16 or 19 layers."""
+    """The network with 11, 13, 16 or 19 layers."""
     if num_layers not in _CONVOLUTIONS:
         raise ValueError(f"vgg: num_layers is {num_layers}, expected one of 11, 13, 16, 19")
     body = var("data", shape=(batch_size, *image_shape), dtype=dtype)
@@ -52,5 +52,5 @@ def get_workload(
     num_layers: int = 11,
     batch_norm: bool = False,
 ) -> Any:
-    """The module and its parameters."""
+    """The network as a module, and its parameters."""
     return create_workload(get_net(batch_size, image_shape, num_classes, dtype, num_layers, batch_norm))

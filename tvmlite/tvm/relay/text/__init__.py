@@ -1,1 +1,1 @@
-"""Relay text as TVM 0.11 prints and reads it."""
+"""The text format of Relay, as TVM 0.11 prints and parses it."""

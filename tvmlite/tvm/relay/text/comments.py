@@ -1,4 +1,4 @@
-"""Takes comments out of Relay text as TVM has them: to the end of a line, and nested blocks."""
+"""Removes TVM's comments from Relay text: line comments, and nested block comments."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ _PIECES = re.compile(r'"(?:[^"\\]|\\.)*"|/\*|\*/|//[^\n]*')
 
 
 def without_comments(text: str) -> str:
-    """``text`` with spaces in place of comments, so that all else keeps its line and column.
+    """``text`` with comments replaced by spaces, so that lines and columns do not change.
 
-    ``//`` begins a comment where a line begins, and behind ``;``, ``{`` and ``}``; elsewhere it divides.
+    ``//`` begins a comment at the start of a line and after ``;``, ``{`` or ``}``; elsewhere it divides.
     """
     found: list[str] = []
     depth, end = 0, 0

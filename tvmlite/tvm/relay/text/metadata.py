@@ -1,4 +1,4 @@
-"""Reads the constants that TVM wrote behind a text: a graph of its objects as JSON, and arrays in base64."""
+"""Reads the constants in a text's metadata section: TVM's objects as JSON, with arrays in base64."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _CONSTANTS = "relay.Constant"
 
 
 def constants_of(section: str) -> dict[str, nodes.Constant]:
-    """The constants of a section that TVM or tvmlite wrote, in the order of their numbers in the text."""
+    """The constants of a section written by TVM or tvmlite, in the order of their numbers in the text."""
     try:
         table = json.loads(section)
     except ValueError as error:

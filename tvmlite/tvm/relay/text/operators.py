@@ -1,4 +1,4 @@
-"""Where a call in TVM's text is another than in our table: what is not written, and what is an argument."""
+"""Differences between calls in TVM's text and in our operator table: default values, and arguments."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ DEFAULTS: dict[str, dict[str, Any]] = {
     "nn.lrn": {"alpha": 0.0001},
     **{name: {"rounding_method": "round"} for name in _RESIZES},
 }
-"""The values of attributes that TVM's text leaves out, where ours are others."""
+"""TVM's default values, which its text omits, for attributes whose default here differs."""
 
 ARGUMENTS: dict[str, tuple[str, ...]] = {
     "arange": ("start", "stop", "step"),
@@ -23,31 +23,31 @@ ARGUMENTS: dict[str, tuple[str, ...]] = {
     "strided_set": ("data", "v", "begin", "end", "strides"),
     "trilu": ("data", "k"),
 }
-"""The arguments of operators that have some of them as attributes here, by their names in ``relay``."""
+"""TVM's arguments of operators for which some of them are attributes here, by name."""
 
 
 _REDUCTIONS = (
     "all", "any", "argmax", "argmin", "max", "mean", "min", "prod", "squeeze", "sum", "variance",
 )  # fmt: skip
-"""Operators whose ``axis`` is a list in TVM, where a program may have written a number."""
+"""Operators whose ``axis`` is always a list in TVM, even if the program gave a number."""
 
 _FLOATS: dict[str, tuple[str, ...]] = {
     "clip": ("a_min", "a_max"),
     "nn.upsampling": ("scale_h", "scale_w"),
     "nn.upsampling3d": ("scale_d", "scale_h", "scale_w"),
 }
-"""Attributes that are floats in TVM, where a program may have written whole numbers."""
+"""Attributes that are always floats in TVM, even if the program gave integers."""
 
 _FILLED: dict[str, dict[str, Any]] = {
     **{f"image.resize{rank}d": {"roi": {(): (0.0,) * (2 * rank)}} for rank in (1, 2, 3)},
     **{name: {"exclusive": {None: False}} for name in ("cumsum", "cumprod")},
     "strided_slice": {"strides": {None: (1,)}},
 }
-"""What TVM puts in the place of attributes that a program left out."""
+"""For attributes that a program may omit: the value that TVM substitutes, by ours."""
 
 
 def as_in_tvm(name: str, attrs: Iterable[tuple[str, Any]]) -> tuple[tuple[str, Any], ...]:
-    """The attributes of a call of the operator ``name`` in the form that TVM gives them."""
+    """The attributes of a call of the operator ``name`` in TVM's form."""
     floats, filled = _FLOATS.get(name, ()), _FILLED.get(name, {})
 
     def value_of(key: str, value: Any) -> Any:
@@ -61,11 +61,11 @@ def as_in_tvm(name: str, attrs: Iterable[tuple[str, Any]]) -> tuple[tuple[str, A
 
 
 def with_defaults(name: str, attrs: Mapping[str, Any]) -> dict[str, Any]:
-    """The attributes of a call of the operator ``name`` of whose text these are."""
+    """The attributes ``attrs`` of a call of the operator ``name`` in TVM's text, with TVM's defaults."""
     return {**DEFAULTS.get(name, {}), **attrs}
 
 
 def is_left_out(name: str, key: str, value: Any) -> bool | None:
-    """Whether TVM's text leaves ``value`` out; None where that is as in our table."""
+    """Whether TVM's text omits ``value`` because it is the default; None if our table decides."""
     known = DEFAULTS.get(name, {})
     return value == known[key] if key in known else None

@@ -1,8 +1,8 @@
-"""The order in which TVM's printer meets the values of an expression: that of their lines, numbers and names.
+"""The order in which TVM's printer visits an expression's values, which determines lines, numbers and names.
 
-Before a call or a tuple writes its own operands, it has prepared all of them, so that what they read has
-lines above the first of them. The body of a function is prepared, and gets its numbers, before its call's
-arguments; its own line comes behind theirs.
+A call or a tuple first prepares all its operands and then writes them, so that the values that they read have
+lines before the first operand. A called function's body is prepared, and numbered, before the arguments of
+the call; the function's own line comes after theirs.
 """
 
 from __future__ import annotations
@@ -17,8 +17,7 @@ from tvmlite.tvm.relay.expr import GlobalVar
 
 
 class Order:
-    """``values`` in the order of their lines, and ``variables`` in that in which they get names; ``params``
-    are named first."""
+    """``values`` in the order of their lines; ``variables`` in the order of naming, ``params`` first."""
 
     def __init__(self, root: Any, params: Sequence[Any] = ()) -> None:
         self.values: dict[Any, int] = {}
@@ -32,12 +31,12 @@ class Order:
         self._prepared.update(variables)
 
     def _write(self, node: Any) -> Iterator[Any]:
-        """Meet ``node`` where another reads it."""
+        """Prepare ``node``, then give it a line, if it has none yet."""
         yield self._prepare(node)
         self.values.setdefault(node, len(self.values))
 
     def _prepare(self, node: Any) -> Iterator[Any]:
-        """Meet all that ``node`` reads."""
+        """Write all operands of ``node``, unless that has been done."""
         if node in self._prepared:
             return
         if isinstance(node, nodes.Var):

@@ -1,4 +1,4 @@
-"""Reads Relay text as TVM 0.11 writes it: untyped variables, infix operators, calls of functions by name."""
+"""A parser for TVM 0.11's Relay text, with untyped variables, infix operators and calls by name."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tvmlite.relay.ir import op as table
 from tvmlite.relay.text import literals
 from tvmlite.relay.text.lexer import Token
 from tvmlite.relay.text.parser import Parser
-from tvmlite.relay.text.values import nesting
+from tvmlite.relay.text.values import limited_nesting
 from tvmlite.tvm.lazy import later
 from tvmlite.tvm.relay import ty
 from tvmlite.tvm.relay.expr import Call, Function, GlobalVar, If, Let, Tuple, TupleGetItem, Var, adopt
@@ -33,7 +33,7 @@ _BINARY = {
     "<=": ("less_equal", 2), ">": ("greater", 2), ">=": ("greater_equal", 2), "==": ("equal", 1),
     "!=": ("not_equal", 1),
 }  # fmt: skip
-"""The operator of each sign, and how tightly it binds."""
+"""The operator and precedence of each sign."""
 
 _UNREAD = {
     "ref": "references", "ref_read": "references", "ref_write": "references", "match": "algebraic data types",
@@ -45,13 +45,13 @@ _SHORT_DTYPES = {"float": "float32", "int": "int32", "uint": "uint32"}
 _OF_VECTORS = re.compile(r"(int|uint|float|bfloat)\d+x\d+")
 
 _REPEATED = (nodes.Constant, type(None))
-"""What stands in an attribute that repeats an argument."""
+"""The values of attributes in TVM's text that only repeat an argument."""
 
 _INT32, _INT64 = 2**31, 2**63
 
 
 class TvmParser(Parser):
-    """Our parser, with TVM's expressions; what it makes are nodes of the surface."""
+    """Our parser extended to TVM's expressions; it builds nodes of ``relay.expr``."""
 
     lexer: SpanLexer
     lexer_class = SpanLexer
@@ -64,10 +64,10 @@ class TvmParser(Parser):
         super().__init__(without_comments(body), constants, source)
         self._file = source
 
-    # --- the outside ---
+    # --- entry points ---
 
     def functions(self) -> dict[str, Any]:
-        """The functions of a module by name."""
+        """Parse a module; return its functions by name."""
         self._version()
         found: dict[str, Any] = {}
         while self.lexer.token.kind != "end":
@@ -82,7 +82,7 @@ class TvmParser(Parser):
         return found
 
     def whole(self) -> Any:
-        """An expression, after its free variables."""
+        """Parse an expression, which follows the declarations of its free variables."""
         self._version()
         made: list[Any] = []
         while self.lexer.accept("free_var"):
@@ -97,7 +97,7 @@ class TvmParser(Parser):
         return made[0] if isinstance(made[0], Op) else adopt(made[0])
 
     def whole_type(self) -> Any:
-        """A type and nothing else."""
+        """Parse a type that is the whole text."""
         made = self.type()
         if self.lexer.token.kind != "end":
             self.lexer.unexpected("the end of the text")
@@ -134,7 +134,7 @@ class TvmParser(Parser):
         return Var(name, type_, self.lexer.span_between(token, token))
 
     def _let(self, start: Token) -> None:
-        """A let; a function that is its value knows the variable, by which it calls itself."""
+        """Parse a let. If its value is a function, that can refer to the variable, to call itself."""
         if self.lexer.at("dims"):
             super()._let(start)
             return
@@ -150,14 +150,14 @@ class TvmParser(Parser):
 
         self._right_side(finish)
 
-    def _made_function(self, params: Any, body: Any, attrs: Any, result: Any, token: Token) -> Any:
+    def _build_function(self, params: Any, body: Any, attrs: Any, result: Any, token: Token) -> Any:
         return Function(params, body, result, attrs=attrs, span=self.lexer.span(token))
 
     def _if(self, token: Token, finish: Any) -> None:
         super()._if(token, lambda made: finish(If(*made.children(), span=self.lexer.span(token))))
 
     def _close(self, value: Any) -> None:
-        """At the end of a line that is not the last the value is dropped: ``();  ()``."""
+        """End a block; but a value followed by ``;`` is bound to an unused variable, as in ``();  ()``."""
         token = self.lexer.token
         if self.lexer.accept(";"):
             var = Var("_", ty.INCOMPLETE, self.lexer.span(token))
@@ -168,7 +168,7 @@ class TvmParser(Parser):
     # --- types ---
 
     def dtype(self) -> str:
-        """A dtype; without a width, of 32 bits."""
+        """Parse a dtype; a name without a width means 32 bits."""
         token = self.lexer.token
         if _OF_VECTORS.fullmatch(token.text):
             raise UnsupportedError(
@@ -181,7 +181,7 @@ class TvmParser(Parser):
         return _SHORT_DTYPES[self.lexer.take().text]
 
     def type(self) -> Any:
-        """A type; ``_`` is one to be inferred."""
+        """Parse a type; ``_`` is a type to infer."""
         if self.lexer.token.text == "_":
             self.lexer.take()
             return ty.INCOMPLETE
@@ -200,16 +200,16 @@ class TvmParser(Parser):
             finish(self.expression())
 
     def expression(self) -> Any:
-        """Infix operators over calls, literals and what stands in parentheses."""
+        """Parse infix operators between calls, literals and expressions in parentheses."""
         return self._infix(1)
 
-    @nesting
+    @limited_nesting
     def _infix(self, least: int) -> Any:
         start = self.lexer.token
         return self._infix_after(start, self._prefix(), least)
 
     def _infix_after(self, start: Token, left: Any, least: int) -> Any:
-        """``left``, which begins with ``start``, with operators of at least that strength behind it."""
+        """Parse infix operators of precedence ``least`` or more after ``left``, which begins at ``start``."""
         while self.lexer.token.kind == "sign" and _BINARY.get(self.lexer.token.text, ("", 0))[1] >= least:
             name, strength = _BINARY[self.lexer.take().text]
             left = Call(Op(name), [left, self._infix(strength + 1)], span=self.lexer.span(start))
@@ -226,7 +226,7 @@ class TvmParser(Parser):
         return self._called(token, self._primary())
 
     def _called(self, start: Token, value: Any) -> Any:
-        """``value``, which begins with ``start``, with calls and fields behind it."""
+        """Parse calls and field accesses after ``value``, which begins at ``start``."""
         lexer = self.lexer
         while lexer.token.kind == "field" or lexer.at("("):
             if lexer.at("("):
@@ -257,8 +257,9 @@ class TvmParser(Parser):
         return Call(value, args, attrs, span=self.lexer.span(token))
 
     def _built(self, op: Op, args: Any, attrs: Mapping[str, Any], token: Token) -> Any:
-        """A call of an operator that has as attributes what TVM gives it as arguments: ``arange(0, 5, 1)``.
-        Where TVM's attributes repeat them, those are constants also if the arguments are variables."""
+        """A call of an operator for which some of TVM's arguments are attributes here: ``arange(0, 5, 1)``.
+        If TVM's text has an attribute of the same name, that is used, as it is a constant even where the
+        argument is a variable."""
         given = dict(zip(ARGUMENTS[op], args, strict=True))
         given |= {key: one for key, one in attrs.items() if one is not None or key not in given}
         try:
@@ -292,7 +293,7 @@ class TvmParser(Parser):
         return super()._primary()
 
     def _block_value(self, token: Token) -> Any:
-        """What opens a block inside an expression."""
+        """Parse a value that opens a block, inside an expression."""
         made: list[Any] = []
         if token.text == "let":
             self._open(made.append)
@@ -303,11 +304,11 @@ class TvmParser(Parser):
         return made[0]
 
     def attribute(self) -> Any:
-        """As ever; TVM's may be constants."""
+        """Parse an attribute's value, which in TVM's text may also be a constant of the metadata."""
         return self.meta() if self.lexer.at("meta") else super().attribute()
 
     def meta(self) -> Any:
-        """A constant of the metadata; TVM keeps some attributes there, too."""
+        """Parse a reference to a constant of the metadata. Other objects in TVM's metadata are an error."""
         kind = self.lexer.peek(2)
         if self.lexer.peek().text == "[" and kind.text != "relay.Constant":
             self.lexer.fail(
@@ -321,7 +322,7 @@ class TvmParser(Parser):
         return Tuple(made.fields, made.span) if type(made) is nodes.Tuple else made
 
     def scalar(self) -> Any:
-        """A number; without a suffix one that no int32 can be is an int64."""
+        """Parse a number. An integer without a suffix that does not fit in int32 is an int64."""
         signs = [self.lexer.token.text] if self.lexer.at("-") else []
         number = self.lexer.peek(len(signs))
         if number.kind == "number" and number.text.isdigit():
@@ -332,7 +333,7 @@ class TvmParser(Parser):
                 for _ in range(len(signs) + 1):
                     self.lexer.take()
                 return nodes.Constant(np.asarray(value, np.int64), self.lexer.span(number))
-        with np.errstate(over="ignore"):  # what does not fit is told below
+        with np.errstate(over="ignore"):  # an overflow is reported below
             made = super().scalar()
         if (
             dtypes.is_float(dtypes.check(made.data.dtype))

@@ -1,4 +1,4 @@
-"""Prints modules and expressions as TVM 0.11 does: a version, a line for every value, inferred types."""
+"""Prints modules and expressions in TVM 0.11's format: a version, a line per value, inferred types."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ HEADER = '#[version = "0.0.5"]\n'
 
 
 def astext(node: Any, show_meta_data: bool = True, annotate: Callable[[Any], str] | None = None) -> str:
-    """The text of a module, function or expression; with ``show_meta_data`` the constants that are no
-    scalars follow. ``annotate`` gives what stands in a comment behind a value, in place of its type."""
+    """The text of a module, function or expression. With ``show_meta_data``, the constants that are not
+    scalars follow. ``annotate`` returns the comment after a value, which replaces its type."""
     return HEADER + pretty(node, show_meta_data, annotate)
 
 
 def pretty(node: Any, show_meta_data: bool = False, annotate: Callable[[Any], str] | None = None) -> str:
-    """As ``astext``, without the version: what ``print`` shows."""
+    """The text without the version header and, by default, without the constants: the text of ``print``."""
     constants: dict[str, nodes.Constant] = {}
     names = _Names()
     if isinstance(node, IRModule):
@@ -55,8 +55,8 @@ def pretty(node: Any, show_meta_data: bool = False, annotate: Callable[[Any], st
 
 
 class _Names:
-    """Names of variables and numbers of values, no two the same: in a module they go on from one function to
-    the next."""
+    """Unique names of variables and numbers of values; in a module, the numbering continues from one function
+    to the next."""
 
     def __init__(self) -> None:
         self._taken: set[str] = set()
@@ -69,7 +69,7 @@ class _Names:
         return self._count - 1
 
     def variable(self, var: Any) -> str:
-        """The name of ``var``: its own, or that with a number behind it."""
+        """The name of ``var``, with a number appended if the name is taken."""
         if var not in self._variables:
             hint = f"v{var.name}" if var.name[:1].isdigit() else var.name
             name, count = hint, 0
@@ -82,20 +82,20 @@ class _Names:
 
 
 class _TvmLayout(Layout):
-    """Only variables and constants have no line of their own."""
+    """The layout in which all values except variables and constants have their own line."""
 
     def is_inline(self, node: Any) -> bool:
         return isinstance(node, (nodes.Var, nodes.Constant))
 
     def ordered(self, order: dict[Any, int]) -> list[Any]:
-        """The values that have lines, which stand in their blocks in ``order`` now."""
+        """Sort the statements of all blocks by ``order``; return the values that have lines, sorted."""
         scopes = {id(scope): scope for scope in map(self.scope_of, self.order)}
         for scope in scopes.values():
             scope.statements.sort(key=order.__getitem__)
         lines = [node for scope in scopes.values() for node in scope.statements]
         return sorted(lines, key=order.__getitem__)
 
-    def is_written_in(self, node: Any, index: int) -> bool:
+    def is_inline_operand(self, node: Any, index: int) -> bool:
         return isinstance(node, nodes.Let) and index == 0
 
 
@@ -122,7 +122,7 @@ _WITHOUT_DEFAULT = {
     "topk": ("k", "dtype"),
     "transpose": ("axes",),
 }
-"""Attributes that TVM's text has whatever they are."""
+"""Attributes that TVM's text always has, even with their default value."""
 
 _FIRST = {
     **dict.fromkeys(
@@ -136,15 +136,15 @@ _FIRST = {
     "strided_slice": ("begin", "end", "strides", "slice_mode"),
     "take": ("batch_dims",),
 }
-"""Attributes that come first in TVM's text, where its order is not that of the table."""
+"""Attributes that come first in TVM's text, for operators where its order differs from the table's."""
 
 
 _ARGUMENTS = {"vision.get_valid_counts": ("score_threshold",)}
-"""Attributes of TVM's that are None where an argument has their name."""
+"""TVM's attributes that are always None, as an argument has the same name."""
 
 
 def _written(call: Any) -> list[tuple[str, Any]]:
-    """The attributes of ``call`` that its text has, in TVM's order."""
+    """The attributes of ``call`` that TVM's text has, in its order."""
     name = str(call.op)
     shown = {*dict(not_default(call)), *_WITHOUT_DEFAULT.get(name, ())}
     order = [*_FIRST.get(name, ()), *(table.get(name).attrs if table.is_known(name) else ())]
@@ -181,7 +181,7 @@ class _TvmPrinter(Printer):
         return self._numbers[node]
 
     def expression(self, root: Any) -> str:
-        """The lines of an expression, after the variables that are free in it."""
+        """The lines of an expression, after the declarations of its free variables."""
         order = [node for node in self._layout.order if not isinstance(node, GlobalVar)]
         for var in nodes.free_variables(order):
             self._lines.append(f"free_var {self._typed(var)};")
@@ -269,7 +269,7 @@ def _quoted(name: str) -> str:
 
 
 def show_attribute(value: Any) -> str:
-    """An attribute as TVM writes it: floats end in f."""
+    """An attribute's value in TVM's text: floats end with ``f``."""
     if isinstance(value, tuple):
         return f"[{', '.join(map(show_attribute, value))}]"
     if type(value) is float:
@@ -280,7 +280,7 @@ def show_attribute(value: Any) -> str:
 
 
 def show_type(type_: Any) -> str:
-    """A type as TVM writes it: scalars by their dtype, ``?`` for what is not known."""
+    """A type in TVM's text: a scalar is its dtype, an unknown extent is ``?``."""
     if isinstance(type_, ty.types.TensorType):
         if not type_.shape:
             return type_.dtype

@@ -1,4 +1,4 @@
-"""TVM's ``relay.transform``: the passes over graphs, by TVM's names."""
+"""``relay.transform``: passes over graphs, with TVM's names."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Passes of TVM's that have no counterpart: each is an error that says what to use instead."""
+"""TVM's passes that tvmlite does not have: using one is an error that says what to use instead."""
 
 from __future__ import annotations
 
@@ -43,4 +43,4 @@ _INSTEAD: dict[str, str] = {
 ABSENT: dict[str, Callable[..., Any]] = {
     name: missing(f"relay.transform.{name}", instead) for name, instead in _INSTEAD.items()
 }
-"""By TVM's name, a function that raises."""
+"""A function that raises an error for each of the passes, by name."""

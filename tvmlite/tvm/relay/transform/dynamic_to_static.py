@@ -1,4 +1,4 @@
-"""``DynamicToStatic``: sizes that tensors give become numbers, where these are known."""
+"""``DynamicToStatic``: replaces sizes given by tensors by numbers, where they are known."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ _UPSAMPLINGS = {
     "image.resize2d": ("nn.upsampling", ("scale_h", "scale_w"), "bi"),
     "image.resize3d": ("nn.upsampling3d", ("scale_d", "scale_h", "scale_w"), "tri"),
 }
-"""By the resize: the operator that takes factors instead of sizes, their names in the order of the sizes,
-and how its linear and cubic methods begin."""
+"""For each resize: the operator that takes scale factors instead of sizes, the factors' names in the order of
+the sizes, and the prefix of its linear and cubic methods."""
 
 
 def DynamicToStatic() -> Pass:
-    """The pass that makes numbers of sizes that tensors give, where these are constants or shapes that are
-    known, and folds constants."""
+    """A pass that replaces sizes given by tensors by numbers, where they depend only on constants and known
+    shapes, and folds constants."""
 
     def static(function: Any) -> Any:
         return adopt(folded(rewritten(function, _with_known_sizes), False))
@@ -52,7 +52,7 @@ def _evaluated(value: Any) -> Any:
 
 
 def _factors(size: Any) -> Any:
-    """The constant that extents are multiplied with in the expression of sizes ``size``; else None."""
+    """The constant factors by which the size expression ``size`` multiplies extents, or None."""
     while isinstance(size, nodes.Call) and size.op in ("cast", "reshape", "round"):
         size = size.args[0]
     if not isinstance(size, nodes.Call) or size.op != "multiply":
@@ -62,7 +62,7 @@ def _factors(size: Any) -> Any:
 
 
 def _upsampling(node: Any, factors: Any) -> Any:
-    """A resize of data to its extents times ``factors`` as the upsampling that it is; else None."""
+    """A resize to the extents of the data times ``factors`` as an upsampling; None for other nodes."""
     if factors is None or not isinstance(node, nodes.Call) or str(node.op) not in _UPSAMPLINGS:
         return None
     name, scales, prefix = _UPSAMPLINGS[str(node.op)]
@@ -80,7 +80,7 @@ def _upsampling(node: Any, factors: Any) -> Any:
 
 
 def _slice_of_window(node: Any) -> Any:
-    """A window whose places are numbers, inside its data, as the slice that it is; else ``node``."""
+    """A ``strided_window`` with constant bounds inside its data as a ``strided_slice``; else ``node``."""
     if not isinstance(node, nodes.Call) or node.op != "strided_window":
         return node
     extents = tensor_type_of(node.args[0]).shape
@@ -96,5 +96,5 @@ def _slice_of_window(node: Any) -> Any:
     begin, strides = ([place[k] for place in places] for k in (0, 1))
     cut = [
         end if end >= 0 else -extent - 1 for end, (_, _, _, extent) in zip(ends, places, strict=True)
-    ]  # a negative end would be counted from behind
+    ]  # strided_slice would count a negative end from the end of the axis
     return make("strided_slice", node.args[0], begin=begin, end=cut, strides=strides, span=node.span)

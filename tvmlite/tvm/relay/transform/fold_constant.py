@@ -1,4 +1,4 @@
-"""``FoldConstant`` as TVM has it: what depends on constants only is evaluated, and lets of constants go."""
+"""TVM's ``FoldConstant``: evaluates expressions of constants and inlines lets of constants."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ _KEPT = (
     "full", "full_like", "ones_like", "zeros_like", "copy", "on_device", "annotation.stop_fusion",
     "nn.batch_norm", "nn.dropout",
 )  # fmt: skip
-"""Operators that stay: a large array of one value is quicker made than read, and ``SimplifyInference`` is for
-what training left."""
+"""Operators that are not folded: a large array of one value is faster to fill than to read, and
+``SimplifyInference`` handles the operators of training."""
 
 _SHAPES = ("shape_of", "ndarray_size")
 
 
 def FoldConstant(fold_qnn: bool = False) -> Pass:
-    """The pass that evaluates what depends on constants only; with ``fold_qnn``, quantized operators, too."""
+    """A pass that evaluates expressions of constants; quantized operators only with ``fold_qnn``."""
     return over_functions(
         "FoldConstant", 2, lambda one: adopt(folded(one, fold_qnn)), infer=True, required=()
     )
@@ -68,7 +68,7 @@ def _is_group(op: Any) -> bool:
 
 
 def evaluated(call: nodes.Call, fold_qnn: bool = False) -> Any:
-    """``call`` as a constant if all it reads is constant, or a shape that is known; else ``call``."""
+    """``call`` as a constant if its operands are constants, or if it is a known shape; else ``call``."""
     name = str(call.op)
     if name in _SHAPES:
         return _shape(call)
@@ -79,7 +79,7 @@ def evaluated(call: nodes.Call, fold_qnn: bool = False) -> Any:
 
 
 def _shape(call: nodes.Call) -> Any:
-    """The shape as a constant, if it is known."""
+    """The shape, or number of elements, as a constant if it is known; else ``call``."""
     type_ = type_of(call.args[0])
     if not isinstance(type_, TensorType) or not type_.is_static:
         return call

@@ -1,4 +1,4 @@
-"""How a function of one kind of thing becomes a pass."""
+"""Helpers that make passes from functions over relay functions or over our modules."""
 
 from __future__ import annotations
 
@@ -25,10 +25,9 @@ def over_functions(
     infer: bool = False,
     required: Sequence[str] | None = None,
 ) -> Pass:
-    """The pass ``name`` that replaces every relay function by what ``rule`` makes of it; ``infer``: of one
-    whose variables have types, and ``InferType`` follows. ``required`` are passes that a ``Sequential`` runs
-    before: ``InferType`` for one that infers, if nothing else is given. Functions for another
-    compiler stay as they are."""
+    """Make a pass ``name`` that replaces every relay function by ``rule(function)``. With ``infer``, types
+    are inferred before and after. ``required`` lists the passes that a ``Sequential`` runs before it; by
+    default, ``InferType`` if ``infer``, else none. Functions for another compiler are not changed."""
     if required is None:
         required = ("InferType",) if infer else ()
 
@@ -49,8 +48,8 @@ def of_ours(
     rule: Callable[[nodes.Module], nodes.Module],
     required: Sequence[str] = ("InferType",),
 ) -> Pass:
-    """The pass ``name`` that is a pass of ours over modules; ``InferType`` follows. ``required`` are passes
-    that a ``Sequential`` runs before."""
+    """Make a pass ``name`` from ``rule``, a pass over our modules; types are inferred afterwards.
+    ``required`` lists the passes that a ``Sequential`` runs before it."""
 
     def run(mod: IRModule, context: PassContext) -> IRModule:
         mod = typed(mod)
@@ -65,15 +64,16 @@ def of_ours(
 
 
 def is_for_another_compiler(function: Any) -> bool:
-    """Whether ``PartitionGraph``, or a program itself, marked ``function``: its compiler optimizes it."""
+    """Whether ``function`` has the attribute ``Compiler`` (from ``PartitionGraph`` or the program): our
+    passes leave such functions to that compiler."""
     return isinstance(function, nodes.Function) and "Compiler" in dict(function.attrs)
 
 
 def _in_local_functions(
     module: nodes.Module, given: nodes.Module, rule: Callable[[nodes.Module], nodes.Module]
 ) -> nodes.Module:
-    """``module`` with ``rule`` applied to functions that are called and are not of the ``given`` module, each
-    by itself; groups of fused operators stay."""
+    """``module`` with ``rule`` applied separately to each called function that is not a function of the
+    ``given`` module. Fused groups are not changed."""
     own = set(given.functions.values())
 
     def made(op: Any) -> Any:
@@ -92,12 +92,12 @@ def function_pass(
     required: Any = None,
     traceable: bool = False,
 ) -> Any:
-    """``tvm.transform.function_pass``, of functions of relay."""
+    """``tvm.transform.function_pass`` for relay functions."""
     return transform.function_pass(pass_func, opt_level, name, required, traceable)
 
 
 def by_name(name: str) -> Pass:
-    """The pass ``name``, which takes no arguments; an UnsupportedError if there is none."""
+    """The pass ``name`` with default arguments; an UnsupportedError if there is no such pass."""
     found = getattr(importlib.import_module("tvmlite.tvm.relay.transform"), name, None)
     if found is None:
         raise UnsupportedError(

@@ -1,4 +1,4 @@
-"""``InferType``: every variable gets a type, and every expression is checked."""
+"""``InferType``: infers the types of all variables and checks all expressions."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ from tvmlite.tvm.relay.graph.infer import infer
 
 
 def typed(mod: IRModule) -> IRModule:
-    """``mod`` with all functions typed; a function that calls itself must declare its types."""
+    """``mod`` with types for all functions. A recursive function must declare its types, or have a branch
+    without the recursive call, from which its result type is inferred."""
     made = mod.copy()
     signatures: dict[str, Any] = {}
     for var, function in mod.functions.items():
@@ -40,8 +41,8 @@ def typed(mod: IRModule) -> IRModule:
 
 
 def _without_recursion(function: Any, name: str) -> Any:
-    """``function`` with the other branch in the place of each ``if`` of which one branch calls it: its type
-    is that of the function."""
+    """``function`` with each ``if`` that calls ``name`` in only one branch replaced by the other branch. The
+    type of the result is that of ``function``."""
 
     def rule(node: Any) -> Any:
         if isinstance(node, nodes.If):
@@ -53,12 +54,12 @@ def _without_recursion(function: Any, name: str) -> Any:
 
 
 def InferType() -> Pass:
-    """The pass that gives every variable a type and checks every expression."""
+    """A pass that infers the types of all variables and checks all expressions."""
     return ModulePass(PassInfo(0, "InferType"), lambda mod, context: typed(mod))
 
 
 def InferTypeLocal(expr: Any) -> Any:
-    """The type of an expression, inferred with that of its parts."""
+    """Infer the type of an expression, including unannotated variables in it."""
     function = infer(as_function(expr))
     whole = isinstance(expr, nodes.Function)
     return function.checked_type if whole else function.body.checked_type

@@ -1,4 +1,4 @@
-"""``SimplifyInference``, ``FastMath`` and ``DivToMul`` as TVM writes them out."""
+"""``SimplifyInference``, ``FastMath`` and ``DivToMul``, with TVM's resulting operators."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ _FAST = {"exp": "fast_exp", "erf": "fast_erf", "tanh": "fast_tanh", "nn.softmax"
 
 
 def SimplifyInference() -> Pass:
-    """The pass that writes out what training left: batch normalization as a scale and a shift, dropout as its
-    data; and other normalizations, unless of 16 bits, in the operators that they are made of."""
+    """A pass that replaces batch normalization by a scale and a shift, and dropout by its data. It decomposes
+    the other normalizations into elementwise operators and reductions, if they are in float32 or float64."""
 
     def run(module: nodes.Module) -> nodes.Module:
         return passes.simplify_inference(_without_normalizations(module))
@@ -34,7 +34,7 @@ def SimplifyInference() -> Pass:
 
 
 def DivToMul() -> Pass:
-    """The pass that makes of a division of floats by a constant a product, which is rounded twice."""
+    """A pass that replaces float division by a constant by a product with the inverse, which rounds twice."""
     return of_ours("DivToMul", 0, _with_products, ("InferType", "FoldConstant"))
 
 
@@ -52,7 +52,7 @@ def _with_products(body: Any) -> Any:
 
 
 def FastMath() -> Pass:
-    """The pass that takes quicker formulas for ``exp``, ``erf``, ``tanh`` and softmax."""
+    """A pass that uses faster, less accurate formulas for ``exp``, ``erf``, ``tanh`` and softmax."""
     return of_ours("FastMath", 4, _with_fast)
 
 
@@ -81,29 +81,29 @@ def _without_normalizations(body: Any) -> Any:
 
 
 def _is_wide(call: nodes.Call) -> bool:
-    """Whether squares and sums of the data may be results of operators of its dtype."""
+    """Whether the data's dtype is wide enough for intermediate squares and sums."""
     return tensor_type_of(call.args[0]).dtype in ("float32", "float64")
 
 
 def _op(call: nodes.Call) -> Callable[..., nodes.Expr]:
-    """What makes calls that stand in the place of ``call``."""
+    """``make`` with the span of ``call``, for calls that replace it."""
     return partial(make, span=call.span)
 
 
 def _number(call: nodes.Call, value: float) -> nodes.Constant:
-    """``value`` in the dtype of the data of ``call``."""
+    """The constant ``value`` in the dtype of the data of ``call``."""
     return nodes.Constant(np.asarray(value, dtypes.numpy_of(tensor_type_of(call.args[0]).dtype)), call.span)
 
 
 def _spread(call: nodes.Call, vector: nodes.Expr) -> nodes.Expr:
-    """A vector along the axis of ``call`` in a shape that broadcasts with its data."""
+    """``vector``, along the axis of ``call``, reshaped to broadcast with the data."""
     rank = tensor_type_of(call.args[0]).ndim
     behind = rank - call["axis"] % rank - 1
     return _op(call)("expand_dims", vector, axis=1, num_newaxis=behind) if behind else vector
 
 
 def _scaled(call: nodes.Call) -> nodes.Expr:
-    """``data * scale + shift``, of the statistics that training left."""
+    """A batch normalization as ``data * scale + shift``, from the stored mean and variance."""
     data, gamma, beta, mean, variance = call.args
     op = _op(call)
     deviation = op("sqrt", op("add", variance, _number(call, call["epsilon"])))
@@ -115,7 +115,7 @@ def _scaled(call: nodes.Call) -> nodes.Expr:
 
 
 def _centred(call: nodes.Call, data: nodes.Expr, axes: tuple[int, ...]) -> nodes.Expr:
-    """``data`` less its mean over ``axes``, in units of its standard deviation."""
+    """``data`` minus its mean over ``axes``, divided by its standard deviation."""
     op = _op(call)
     mean = op("mean", data, axis=axes, keepdims=True)
     variance = op("variance", data, mean, axis=axes, keepdims=True)
@@ -124,7 +124,7 @@ def _centred(call: nodes.Call, data: nodes.Expr, axes: tuple[int, ...]) -> nodes
 
 
 def _with_weights(call: nodes.Call, value: nodes.Expr) -> nodes.Expr:
-    """``value`` times the first weight, and the second added."""
+    """``value`` multiplied by ``gamma`` (if ``scale``), plus ``beta`` (if ``center``)."""
     _, gamma, beta = call.args
     value = _op(call)("multiply", value, _spread(call, gamma)) if call["scale"] else value
     return _op(call)("add", value, _spread(call, beta)) if call["center"] else value
@@ -141,7 +141,7 @@ def _instance_norm(call: nodes.Call) -> nodes.Expr:
 
 
 def _group_norm(call: nodes.Call) -> nodes.Expr:
-    """Channels, which are the second axis, are taken apart in groups."""
+    """A group normalization: axis 1, the channels, is split into groups."""
     data, op = call.args[0], _op(call)
     batch, channels, *rest = tensor_type_of(data).shape
     groups = call["num_groups"]
@@ -162,4 +162,4 @@ _NORMALIZATIONS: dict[str, Callable[[nodes.Call], nodes.Expr]] = {
     "nn.l2_normalize": _l2_normalize,
     "nn.layer_norm": _layer_norm,
 }
-"""By the operator: the operators that it is made of."""
+"""The functions that decompose normalizations, by operator."""

@@ -1,4 +1,4 @@
-"""Passes that give inputs other extents, from which all other types follow."""
+"""Passes that change extents of inputs; all other types are inferred from them."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from tvmlite.tvm.relay.ty import TensorType
 
 
 def ChangeBatch(data: Mapping[Any, int], batch_size: int = 16) -> Pass:
-    """The pass that gives each variable of ``data`` the extent ``batch_size`` along the axis that stands
-    behind it: ``{mod["main"].params[0]: 0}``. Attributes stay as they are, the shape of a reshape among them.
+    """A pass that changes an extent of parameters to ``batch_size``. ``data`` maps each parameter to the axis
+    to change: ``{mod["main"].params[0]: 0}``. Attributes are not changed, not even the shape of a reshape.
     """
 
     def rule(function: Any) -> Any:
@@ -42,9 +42,10 @@ def FlexibleShapeDispatch(
     input_indices: Sequence[int] | None = None,
     affects_output: bool = True,
 ) -> Pass:
-    """The pass that lets the inputs at ``input_indices`` (the first) have any extent along ``axis``, one for
-    all of them. It is one function of every extent: that there are ``buckets``, and what lies between them is
-    padded, is of no account. ``tvmlite.compile(mod, shape={...})`` adds kernels for some extents.
+    """A pass that makes the extent of ``axis`` unknown in the inputs ``input_indices`` (default: the first);
+    they all have the same extent. Unlike in TVM, one function handles every extent: ``buckets``,
+    ``auto_pad``, ``pad_value`` and ``affects_output`` have no effect. ``tvmlite.compile(mod, shape={...})``
+    adds kernels for some extents.
     """
     chosen = list(input_indices or (0,))
 
@@ -69,8 +70,8 @@ def FlexibleShapeDispatch(
 
 
 def _with_params(function: Any, given: Mapping[Any, Var]) -> Any:
-    """``function`` with those of its parameters that are ``given`` replaced. The types of its result and of
-    variables that it binds, which may follow from theirs, are left to be inferred."""
+    """``function`` with its parameters replaced by those in ``given``. The annotations of the result and of
+    bound variables are removed, as they may depend on the parameters' types."""
     if not given:
         return function
     made: dict[Any, Any] = dict(given)
@@ -82,7 +83,7 @@ def _with_params(function: Any, given: Mapping[Any, Var]) -> Any:
 
 
 def _resized(what: str, param: Any, axis: int, size: int | str) -> Var:
-    """``param`` with the extent ``size`` along ``axis``; errors are ``what``'s."""
+    """A variable like ``param`` with the extent ``size`` along ``axis``; ``what`` begins error messages."""
     type_ = tensor_type_of(param)
     shape: list[Any] = list(type_.shape)
     if not -len(shape) <= axis < len(shape):

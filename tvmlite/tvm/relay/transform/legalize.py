@@ -1,4 +1,4 @@
-"""``Legalize``: calls of operators replaced by what rules of programs say of them."""
+"""``Legalize``: replaces operator calls by rules that programs register."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from tvmlite.tvm.relay.op.op import Op
 from tvmlite.tvm.relay.transform.functions import over_functions
 
 RULE = "FTVMLegalize"
-"""The attribute of an operator that a rule is, unless another one is asked for."""
+"""The default name of the operator attribute that holds the rule."""
 
 
 def Legalize(legalize_map_attr_name: str = RULE) -> Pass:
-    """The pass that asks the rule of each call's operator, ``rule(attrs, args, types)``, for another
-    expression; None leaves the call as it is. A program gives rules by ``relay.op.register_op_attr``. By
-    ``FTVMLegalize`` a clip to the bounds of the dtype goes where ``qnn.requantize`` is before it."""
+    """A pass that replaces each call by the result of its operator's rule, ``rule(attrs, args, types)``; None
+    keeps the call. Rules are registered with ``relay.op.register_op_attr``. With ``FTVMLegalize``, the pass
+    also removes a clip to the bounds of the dtype after ``qnn.requantize``."""
 
     def rule(node: Any) -> Any:
         if not isinstance(node, nodes.Call) or not isinstance(node.op, str):
@@ -32,7 +32,7 @@ def Legalize(legalize_map_attr_name: str = RULE) -> Pass:
         call = adopt(node)
         types = [ty.adopted(type_of(one)) for one in (*call.args, call)]
         made = called(own, call.attrs, list(call.args), types)
-        return node if made is None else expr_of(f"{node.op}: what its rule gives", made)
+        return node if made is None else expr_of(f"{node.op}: the result of its rule", made)
 
     def legal(function: Any) -> Any:
         return adopt(rewrite(function, rule))
@@ -41,7 +41,7 @@ def Legalize(legalize_map_attr_name: str = RULE) -> Pass:
 
 
 def _without_bounds(call: nodes.Call) -> Any:
-    """What is clipped, if it is requantized and the bounds are those of its dtype."""
+    """The ``qnn.requantize`` before a clip to its dtype's bounds; ``call`` itself for other calls."""
     match call:
         case nodes.Call(op="clip", args=(nodes.Call(op="qnn.requantize") as given,)):
             bounds = (call["a_min"], call["a_max"])

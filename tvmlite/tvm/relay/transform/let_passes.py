@@ -1,4 +1,4 @@
-"""Passes on lets and equal expressions that keep what TVM's keep."""
+"""Dead code and common subexpression elimination, with the results of TVM's passes."""
 
 from __future__ import annotations
 
@@ -19,8 +19,9 @@ from tvmlite.tvm.relay.transform.infer_type import typed
 
 
 def DeadCodeElimination(inline_once: bool = False, ignore_impurity: bool = False) -> Pass:
-    """The pass that drops lets whose variable nothing reads; ``inline_once``, also those that one thing
-    reads, where the value takes the variable's place, but in a function, which may be called often."""
+    """A pass that removes lets whose variables are not read. With ``inline_once``, it also inlines lets whose
+    variables are read once, unless inside a function, which may be called several times.
+    ``ignore_impurity`` has no effect: no operator has side effects."""
 
     def run(mod: IRModule, context: PassContext) -> IRModule:
         made = typed(mod)
@@ -69,7 +70,7 @@ def _read_in_functions(function: Any) -> set[Any]:
 
 
 def _only_itself(let: nodes.Let, count: int) -> bool:
-    """Whether nothing but its own value reads the variable of ``let``."""
+    """Whether the variable of ``let`` is read only in its own value."""
     own = Counter(child for node in walk(let.value) for child in _read(node))
     return own[let.var] == count
 
@@ -80,8 +81,8 @@ def _read(node: Any) -> list[Any]:
 
 
 def EliminateCommonSubexpr(fskip: Callable[[Any], bool] | None = None) -> Pass:
-    """The pass that makes one of equal calls of operators, and of equal fields; ``fskip`` says of a node
-    whether it is to stay."""
+    """A pass that merges equal operator calls and equal tuple fields. A node for which ``fskip`` returns True
+    is not merged."""
     return over_functions(
         "EliminateCommonSubexpr", 3, lambda one: adopt(_with_equal_as_one(one, fskip)), infer=True
     )
@@ -106,7 +107,7 @@ def _with_equal_as_one(function: Any, fskip: Callable[[Any], bool] | None) -> An
 
 
 def _identity(arg: Any) -> Any:
-    """What makes arguments the same: a scalar's value, a tuple's fields, or that they are one node."""
+    """The key by which arguments are equal: a scalar constant's value, a tuple's fields, else the node."""
     if isinstance(arg, nodes.Constant) and arg.size == 1:
         return ("scalar", arg.data.dtype.name, arg.shape, arg.data.tobytes())
     if isinstance(arg, nodes.Tuple):

@@ -1,4 +1,4 @@
-"""``MergeComposite``: what patterns of a table match becomes calls of functions with names."""
+"""``MergeComposite``: replaces matches of patterns by calls of named functions."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from tvmlite.tvm.relay.transform.infer_type import typed
 
 
 def MergeComposite(pattern_table: Sequence[Any]) -> Pass:
-    """The pass that makes a call of a function, whose attribute ``Composite`` is a name, of each match of a
-    pattern. ``pattern_table`` has tuples of a name, a pattern and, where not every match is meant, a function
-    that says of an expression whether it is; an earlier pattern is matched before a later one."""
+    """A pass that replaces each match of a pattern by a call of a function whose attribute ``Composite`` is
+    the pattern's name. ``pattern_table`` has tuples of a name, a pattern and, optionally, a predicate that
+    accepts or rejects a matched expression; earlier patterns have priority."""
     for index, row in enumerate(pattern_table):
         if not isinstance(row, (tuple, list)) or len(row) not in (2, 3) or not isinstance(row[1], DFPattern):
             raise InputError(

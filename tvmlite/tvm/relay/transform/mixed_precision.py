@@ -1,7 +1,7 @@
-"""Which operators ``ToMixedPrecision`` does in the narrow dtype: TVM's lists, and rules of programs.
+"""The operators that ``ToMixedPrecision`` computes in the narrow dtype: TVM's lists, and registered rules.
 
-A rule, ``rule(call, mixed_precision_type)``, gives one of the three categories, the dtype in which an
-operator adds up and the dtype of its result. ``relay.op.register_mixed_precision_conversion`` enters one.
+A rule, ``rule(call, mixed_precision_type)``, returns one of the three categories, the accumulator's dtype and
+the result's dtype. ``relay.op.register_mixed_precision_conversion`` registers one.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from tvmlite.core import dtype as dtypes
 from tvmlite.tvm.relay.op.op import Op
 
 MIXED_PRECISION_ALWAYS = 0
-"""Its operands are made narrow: what takes the time."""
+"""The category of expensive operators, whose operands are always converted to the narrow dtype."""
 MIXED_PRECISION_FOLLOW = 1
-"""It is narrow if all it reads is."""
+"""The category of operators that are computed in the narrow dtype if all operands have it."""
 MIXED_PRECISION_NEVER = 2
-"""Its operands are made wide: narrow ones would lose too much."""
+"""The category of operators whose operands are converted to float32, for the sake of accuracy."""
 
 DEFAULT_ALWAYS_LIST = (
     "nn.conv1d nn.conv2d nn.conv3d nn.conv1d_transpose nn.conv2d_transpose nn.conv3d_transpose "
@@ -43,31 +43,31 @@ DEFAULT_NEVER_LIST = (
 ).split()
 
 RULE = "FTVMMixedPrecisionConversionType"
-"""The attribute of an operator that a rule of a program's own is."""
+"""The operator attribute that holds a registered rule."""
 
 
 def get_generic_out_dtypes(call_node: Any, mixed_precision_type: str) -> list[str]:
-    """The dtypes to add up in and of the result: both the narrow one."""
+    """The dtypes of the accumulator and the result: both are the narrow dtype."""
     return [mixed_precision_type, mixed_precision_type]
 
 
 def generic_always_op(call_node: Any, mixed_precision_type: str) -> list[Any]:
-    """The rule of what is always narrow."""
+    """The rule of operators that are always computed in the narrow dtype."""
     return [MIXED_PRECISION_ALWAYS, *get_generic_out_dtypes(call_node, mixed_precision_type)]
 
 
 def generic_follow_op(call_node: Any, mixed_precision_type: str) -> list[Any]:
-    """The rule of what is narrow if what it reads is."""
+    """The rule of operators that are computed in the narrow dtype if their operands have it."""
     return [MIXED_PRECISION_FOLLOW, *get_generic_out_dtypes(call_node, mixed_precision_type)]
 
 
 def generic_never_op(call_node: Any, mixed_precision_type: str) -> list[Any]:
-    """The rule of what is never narrow."""
+    """The rule of operators that are never computed in the narrow dtype."""
     return [MIXED_PRECISION_NEVER, *get_generic_out_dtypes(call_node, mixed_precision_type)]
 
 
 def clip_op(call_node: Any, mixed_precision_type: str) -> list[Any]:
-    """The rule of ``clip``, which follows if the narrow dtype has its bounds."""
+    """The rule of ``clip``: "follow" if its bounds are in the narrow dtype's range, else "never"."""
     largest = float(dtypes.limits(mixed_precision_type)[1])
     fits = all(abs(call_node.attrs[name]) <= largest for name in ("a_min", "a_max"))
     return (generic_follow_op if fits else generic_never_op)(call_node, mixed_precision_type)
@@ -82,5 +82,5 @@ _DEFAULTS: dict[str, Callable[[Any, str], list[Any]]] = {
 
 
 def rule_of(op: str) -> Callable[[Any, str], list[Any]] | None:
-    """The rule of an operator; None if it has none, and then follows."""
+    """The rule of an operator, or None if it has none; such an operator is in the "follow" category."""
     return Op(op).get_attr(RULE) or _DEFAULTS.get(op)

@@ -1,4 +1,4 @@
-"""A-normal form: every value has a let of its own; and back to a graph."""
+"""A-normal form (a let binds every value), basic-block normal form, and conversion back to a graph."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tvmlite.tvm.relay.transform.functions import over_functions
 
 
 def ToANormalForm() -> Pass:
-    """The pass that gives every value a let, in the innermost block around its uses."""
+    """A pass that binds every value by a let, in the innermost block that contains all its uses."""
     return over_functions("ToANormalForm", 1, lambda function: adopt(_normal(function, _AllBound)))
 
 
@@ -26,21 +26,22 @@ def ToANormalFormExpr(expr: Any) -> Any:
 
 
 def ToBasicBlockNormalForm() -> Pass:
-    """The pass that gives a let to every value that is used in several blocks."""
+    """A pass that binds every value that is used outside its block by a let."""
     return over_functions(
         "ToBasicBlockNormalForm", 1, lambda function: adopt(_normal(function, _AcrossBlocks))
     )
 
 
 def ToGraphNormalForm() -> Pass:
-    """The pass that puts the value of every let in its variable's place."""
+    """A pass that substitutes the values of all lets for their variables."""
     return over_functions(
         "ToGraphNormalForm", 1, lambda function: adopt(substitute_lets(function)), infer=True, required=()
     )
 
 
 class _AllBound(Layout):
-    """Everything but variables has a let, and lets stand in the block of what reads them."""
+    """The layout in which everything except variables is bound by a let, and lets are in the block of their
+    reader."""
 
     def _scope_of_use(self, node: nodes.Expr, index: int) -> Scope:
         return self.scope_of(node) if isinstance(node, nodes.Let) else super()._scope_of_use(node, index)
@@ -53,18 +54,18 @@ class _AllBound(Layout):
 
 
 class _AcrossBlocks(_AllBound):
-    """What another block than its own reads has a let."""
+    """The layout in which only values that are read outside their own block are bound by a let."""
 
     def is_bound(self, node: nodes.Expr, scope: Scope) -> bool:
         return not isinstance(node, (nodes.Var, nodes.Let, nodes.Constant)) and self.is_shared(node)
 
     def is_shared(self, node: nodes.Expr) -> bool:
-        """Whether another block than its own reads ``node``."""
+        """Whether ``node`` is read outside its own block."""
         return any(where is not self.scope_of(node) for where in self.used_in.get(node, ()))
 
 
 def is_basic_block_normal(expr: Any) -> bool:
-    """Whether every value that several blocks read has a let; a variable that nothing binds is one, too."""
+    """Whether every value that several blocks read is bound by a let. Free variables count as values."""
     layout = _AcrossBlocks(expr)
     free = set(nodes.free_variables(layout.order))
     return not any(
@@ -74,7 +75,7 @@ def is_basic_block_normal(expr: Any) -> bool:
 
 
 def _normal(root: Any, kind: type[_AllBound]) -> Any:
-    """``root`` with a let for each node that ``kind`` says."""
+    """``root`` with a let for each node that the layout ``kind`` binds."""
     layout = kind(root)
     made: dict[nodes.Expr, Any] = {}
     lets: dict[Scope, list[tuple[nodes.Var, Any]]] = {}
@@ -88,15 +89,15 @@ def _normal(root: Any, kind: type[_AllBound]) -> Any:
     def bind(var: nodes.Var, value: Any, scope: Scope) -> None:
         lets.setdefault(scope, []).append((var, value))
         unbound.discard(var)
-        if var in made:  # a function that calls itself read it before
+        if var in made:  # already read, by a function that calls itself
             bind_names(var)
 
     def bind_names(node: nodes.Expr) -> None:
-        """Bind what lets call ``node``, before anything of their bodies."""
+        """Bind the variables of lets whose value is ``node``, before anything in their bodies."""
         for let in given.pop(node, ()):
             bind(let.var, made[node], layout.scope_of(let))
             if made[node] is node and layout.scope_of(let) is layout.scope_of(node):
-                made[node] = let.var  # a variable is read by its new name from here on, as in TVM
+                made[node] = let.var  # from here on, as in TVM, the variable is read by its new name
 
     for node in layout.order:
         scope = layout.scope_of(node)
@@ -110,8 +111,8 @@ def _normal(root: Any, kind: type[_AllBound]) -> Any:
 
 
 def _rebuilt(node: Any, layout: Layout, made: dict[Any, Any], lets: dict[Scope, list[Any]]) -> Any:
-    """``node`` of the parts made of its own; what opens a block gets the lets of the block. A call is another
-    one, whose type is not inferred yet, and a function has the type of its result written."""
+    """``node`` with its rebuilt parts, each part that is a block wrapped in the block's lets. A call is
+    copied, so that its type counts as not inferred; a function gets its result type as an annotation."""
     if isinstance(node, nodes.Let):
         return made[node.body]
     changes: dict[Any, Any] = {}

@@ -1,4 +1,4 @@
-"""Passes of TVM's that are passes of ours."""
+"""TVM's passes that are implemented by our passes of the same name."""
 
 from __future__ import annotations
 
@@ -8,5 +8,5 @@ from tvmlite.tvm.relay.transform.functions import of_ours
 
 
 def CanonicalizeOps() -> Pass:
-    """The pass that writes out operators that others are made of (``bias_add``)."""
+    """A pass that decomposes operators such as ``bias_add`` into simpler ones."""
     return of_ours("CanonicalizeOps", 3, passes.canonicalize_ops)

@@ -1,4 +1,4 @@
-"""Passes that change which functions there are and what calls what, and not what is computed."""
+"""Passes that change the structure of functions and calls, but not what is computed."""
 
 from __future__ import annotations
 
@@ -24,8 +24,7 @@ from tvmlite.tvm.relay.transform.infer_type import typed
 
 
 def DefuseOps() -> Pass:
-    """The pass that puts the body of each function that is called where it stands, as fused groups are, in
-    the place of its call."""
+    """A pass that inlines each call of a function literal, which is how fused groups are written."""
     return over_functions("DefuseOps", 3, lambda function: adopt(_without_groups(function)), infer=True)
 
 
@@ -40,8 +39,8 @@ def _without_groups(function: Any) -> Any:
 
 
 def CanonicalizeCast() -> Pass:
-    """The pass that gives each elementwise operator that reads a cast to a wider dtype a cast of its own, so
-    that fused groups pass the narrow values on."""
+    """A pass that duplicates a widening cast for each elementwise or broadcast operator that reads it, so
+    that fused groups exchange the narrow values."""
     return over_functions("CanonicalizeCast", 3, lambda one: adopt(_with_own_casts(one)), infer=True)
 
 
@@ -68,8 +67,8 @@ def _with_own_casts(function: Any) -> Any:
 
 
 def EtaExpand(expand_constructor: bool = False, expand_global_var: bool = False) -> Pass:
-    """The pass that writes a function that is called where a function of the module is a value;
-    ``expand_constructor`` is of algebraic data types, which there are none of."""
+    """A pass that, with ``expand_global_var``, replaces a function of the module that is used as a value by a
+    function that calls it. ``expand_constructor`` is an error: there are no algebraic data types."""
     if expand_constructor:
         missing("EtaExpand(expand_constructor=True)", "there are no algebraic data types")()
 
@@ -84,7 +83,7 @@ def EtaExpand(expand_constructor: bool = False, expand_global_var: bool = False)
 
 
 def _called(node: Any, mod: IRModule) -> Any:
-    """``node`` with functions of the module that are values written as functions that call them."""
+    """``node`` with global variables among its operands replaced by functions that call them."""
 
     def expanded(part: Any) -> Any:
         if not isinstance(part, GlobalVar):
@@ -97,9 +96,9 @@ def _called(node: Any, mod: IRModule) -> Any:
 
 
 def Inline() -> Pass:
-    """The pass that puts functions marked ``Inline`` where the module calls or names them, one for another
-    compiler as a whole, and drops those that nothing names any more. A function that calls itself, and one
-    that nothing called, stays."""
+    """A pass that inlines functions with the attribute ``Inline`` (one for another compiler as a function
+    literal) and removes those that are no longer referenced. Functions that call themselves are not inlined;
+    functions that were never referenced are kept."""
 
     def run(mod: IRModule, context: PassContext) -> IRModule:
         made = mod.copy()
@@ -122,7 +121,7 @@ def Inline() -> Pass:
 
 
 def _reached(callees: dict[str, list[str]], name: str) -> set[str]:
-    """The functions that ``name`` calls, or that these call."""
+    """The functions that ``name`` calls, directly or through others."""
     found: set[str] = set()
     left = list(callees[name])
     while left:
@@ -134,7 +133,7 @@ def _reached(callees: dict[str, list[str]], name: str) -> set[str]:
 
 
 def _inlined(function: Any, ready: dict[str, Any]) -> Any:
-    """``function`` with those of ``ready`` in the place of their names, until none is left."""
+    """``function`` with the functions ``ready`` inlined, repeatedly, until no reference to them is left."""
 
     def rule(old: Any, new: Any) -> Any:
         if isinstance(old, GlobalVar):
@@ -153,9 +152,9 @@ def _inlined(function: Any, ready: dict[str, Any]) -> Any:
 
 
 def LambdaLift() -> Pass:
-    """The pass that makes each function inside of another a function of the module. One that reads variables
-    from outside becomes a function of these, marked ``Closure``, which gives the function; one that is the
-    value of a let may call itself. Groups of fused operators, and functions for other compilers, stay."""
+    """A pass that converts each nested function into a function of the module. A function with free variables
+    becomes a function of these, with the attribute ``Closure``, that returns the function. The function of a
+    let may call itself. Fused groups and functions for other compilers are not lifted."""
 
     def run(mod: IRModule, context: PassContext) -> IRModule:
         made = typed(mod)
@@ -174,7 +173,7 @@ def _stays(function: Any) -> bool:
 
 
 class _Lifting:
-    """Takes the functions out of one function of the module."""
+    """Lifts the nested functions out of one function of the module."""
 
     def __init__(self, mod: IRModule, function: Any) -> None:
         self._mod = mod
@@ -183,10 +182,10 @@ class _Lifting:
             for node in in_order(function)
             if isinstance(node, nodes.Let) and isinstance(node.value, nodes.Function)
         }
-        """The variables by which functions can call themselves."""
+        """The let variables by which nested functions can call themselves."""
 
     def run(self, body: Any) -> Any:
-        """``body`` with what stands for the functions in it."""
+        """``body`` with references to the lifted functions."""
         return rebuilt(body, {}, self._taken_out)
 
     def _taken_out(self, old: Any, new: Any) -> Any:
@@ -208,16 +207,16 @@ class _Lifting:
 
 
 def _lifted(name: str, outer: list[Any]) -> Any:
-    """The function that was lifted as ``name``, which reads ``outer``."""
+    """A reference to the function that was lifted as ``name``, applied to its free variables ``outer``."""
     return Call(GlobalVar(name), outer) if outer else GlobalVar(name)
 
 
 def RemoveUnusedFunctions(entry_functions: Sequence[str] | None = None) -> Pass:
-    """The pass that keeps the functions that ``entry_functions`` (``main``) call, and those."""
+    """A pass that removes functions not reachable from ``entry_functions`` (default ``main``)."""
 
     def run(mod: IRModule, context: PassContext) -> IRModule:
         kept = list(entry_functions or ("main",))
-        for name in kept:  # it grows
+        for name in kept:  # the list grows in the loop
             kept += [one for one in called(mod[name]) if one not in kept and one in mod]
         made = mod.copy()
         made.functions = {var: one for var, one in mod.functions.items() if var.name in kept}
@@ -227,10 +226,10 @@ def RemoveUnusedFunctions(entry_functions: Sequence[str] | None = None) -> Pass:
 
 
 def AnnotateSpans() -> Pass:
-    """The pass that leaves a module as it is: every node has the line that made it from the start."""
+    """A pass without effect: nodes have the source line that created them from the start."""
     return ModulePass(PassInfo(0, "AnnotateSpans"), lambda mod, context: mod)
 
 
 def LazyGradientInit() -> Pass:
-    """The pass that leaves a module as it is: kernels that read zeros and ones make them."""
+    """A pass without effect: zeros and ones are created in the kernels that read them."""
     return FunctionPass(PassInfo(2, "LazyGradientInit"), lambda mod, context: mod)

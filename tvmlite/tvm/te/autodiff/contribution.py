@@ -1,4 +1,4 @@
-"""What a compute adds to the derivatives by the tensors that it reads."""
+"""The terms that one compute contributes to the derivatives with respect to the tensors it reads."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from tvmlite.tvm.te.autodiff.partials import Partial, partials, times
 def contributions(
     op: t.ComputeOp, heads: Sequence[t.Tensor | None], prefix: tuple[Any, ...]
 ) -> list[tuple[t.Tensor, t.Tensor]]:
-    """Of each read of a tensor of floats in ``op``: the tensor, and the sum over the elements of ``op`` of
-    ``heads``, one an output, times the derivative by the element that is read there."""
+    """For each read of a float tensor in ``op``: the tensor, and the sum over the elements of ``op`` of
+    ``heads`` (one per output) times the derivative with respect to the element read."""
     found: list[tuple[t.Tensor, t.Tensor]] = []
     for body, head in zip(op.body, heads, strict=True):
         if head is None:
@@ -53,7 +53,8 @@ def _of_sum(op: Any, body: t.Reduce, part: Partial, head: Any, prefix: Any) -> t
 
 
 def _summed(op: Any, axes: Sequence[t.IterVar], part: Partial, head: Any, prefix: Any) -> t.Tensor:
-    """The sum over ``axes`` of the head times ``part``, where the element that is read is the wanted one."""
+    """The sum over ``axes`` of the head times ``part``, restricted to where the element read is the one
+    whose derivative is computed."""
     read, rank = part.leaf, len(prefix)
 
     def element(*i: Any) -> Any:
@@ -72,7 +73,7 @@ def _summed(op: Any, axes: Sequence[t.IterVar], part: Partial, head: Any, prefix
 
 
 def _of_reduction(op: Any, body: t.Reduce, part: Partial, head: Any, prefix: Any) -> t.Tensor:
-    """As ``_of_sum`` for any other combiner: it combines pairs of a value and its derivative."""
+    """Like ``_of_sum``, for any other combiner: reduce pairs of a value and its derivative."""
     read, combiner = part.leaf, body.combiner
     shape = (*read.tensor.shape, *(_range(axis)[1] for axis in op.axis))
     count = len(read.tensor.shape)
@@ -102,7 +103,7 @@ def _of_reduction(op: Any, body: t.Reduce, part: Partial, head: Any, prefix: Any
 
 
 def _pairs(combiner: t.CommReducer) -> Any:
-    """The reducer of pairs of a value and its derivative."""
+    """``combiner`` extended to pairs of a value and its derivative."""
     (left,), (right,), (result,) = combiner.left, combiner.right, combiner.result
     parts = partials(result, lambda node: node is left or node is right)
 
@@ -123,8 +124,8 @@ def _pairs(combiner: t.CommReducer) -> Any:
 
 @dataclass
 class Solution:
-    """``values`` of variables for which the indices are the wanted ones where ``conditions`` hold; ``rest``
-    are the axes that are still free. Values may mention variables of the rest."""
+    """The ``values`` of the solved variables, for which the indices equal the wanted ones wherever
+    ``conditions`` hold; ``rest`` are the axes still free, whose variables may occur in the values."""
 
     values: dict[e.Var, e.Expr] = field(default_factory=dict)
     conditions: list[e.Expr] = field(default_factory=list)
@@ -134,8 +135,8 @@ class Solution:
 def solve(
     indices: Sequence[e.Expr], wanted: Sequence[e.Expr], axes: Sequence[t.IterVar], shape: Sequence[Any]
 ) -> Solution:
-    """For which values of ``axes`` are ``indices``, of a tensor of ``shape``, the ``wanted`` ones? An index
-    that has a variable once, with the factor 1 or -1, gives that variable; any other is a condition."""
+    """Solve ``indices == wanted`` for ``axes``, where ``indices`` index a tensor of ``shape``. An index that
+    is linear in an axis with factor 1 or -1 is solved for that axis; any other becomes a condition."""
     analyzer, made = Analyzer(), Solution(rest=list(axes))
     for value, extent in zip(wanted, shape, strict=True):
         if isinstance(value, e.Var):
@@ -168,6 +169,6 @@ def _bounds(axis: t.IterVar) -> tuple[Any, Any]:
 
 
 def _range(axis: t.IterVar) -> tuple[Any, Any]:
-    """The first value of ``axis``, and how many there are."""
+    """The first value of ``axis`` and its extent."""
     assert axis.dom is not None  # axes of computes have one
     return axis.dom.min, axis.dom.extent

@@ -1,4 +1,4 @@
-"""``te.gradient``: the derivative of a tensor by others, backwards through the computes between them."""
+"""``te.gradient``: reverse-mode derivatives of a tensor with respect to the tensors it is computed from."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from tvmlite.tvm.te.autodiff.contribution import contributions
 
 
 def gradient(output: t.Tensor, inputs: Any, head: t.Tensor | None = None) -> list[t.Tensor]:
-    """The derivatives of ``output`` by each of ``inputs``, times ``head``, of the shape ``prefix +
-    output.shape``, and summed over the elements of ``output``: each has the shape ``prefix + input.shape``.
-    Without a head, all derivatives: the prefix is ``output.shape`` then.
+    """Return the derivative of ``output`` with respect to each of ``inputs``, multiplied by ``head`` and
+    summed over the elements of ``output``. ``head`` has the shape ``prefix + output.shape``, each result
+    ``prefix + input.shape``. Without ``head`` the results are the Jacobians, with ``prefix = output.shape``.
 
-    Elements that an ``if_then_else`` leaves unread are not read by the derivatives either. At a tie of
-    ``max`` or ``min`` one element has the derivative. An UnsupportedError for what cannot be differentiated:
-    loops by hand, scans, reductions of several values, functions without a known derivative.
+    Elements that an ``if_then_else`` does not read are not read by the derivatives either. At a tie of
+    ``max`` or ``min`` one of the equal elements gets the whole derivative. Raises an UnsupportedError for
+    hand-written loops, scans, reductions of several values, and functions without a known derivative.
     """
     arguments.instance("gradient: output", output, t.Tensor, "a tensor")
     wanted = [inputs] if isinstance(inputs, t.Tensor) else list(inputs)
@@ -49,7 +49,7 @@ def gradient(output: t.Tensor, inputs: Any, head: t.Tensor | None = None) -> lis
 
 
 def _operations(output: t.Tensor, wanted: Sequence[t.Tensor]) -> list[Any]:
-    """The operations between ``output`` and the tensors ``wanted``, each before those that it reads."""
+    """The operations on paths from ``output`` to the tensors ``wanted``, each before the ones it reads."""
     order: list[Any] = []
     leads: dict[Any, bool] = {}
     stack: list[tuple[Any, bool]] = [(output.op, False)]

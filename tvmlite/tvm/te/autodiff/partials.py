@@ -1,4 +1,4 @@
-"""How a scalar expression changes with the elements that it reads: its partial derivatives."""
+"""The partial derivatives of a scalar expression with respect to the elements that it reads."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ _UNARY: Mapping[str, Callable[[Any, Any], Any]] = {
     "erf": lambda x, y: e.const(2 / math.sqrt(math.pi), x.dtype) * te.exp(-x * x),
     "fabs": lambda x, y: te.select(x >= 0, e.const(1.0, x.dtype), e.const(-1.0, x.dtype)),
 }
-"""The derivatives of functions of ``x`` with the value ``y``."""
+"""The derivative of each function ``y = f(x)``, given ``x`` and ``y``."""
 _STEPS = ("floor", "ceil", "round", "trunc", "nearbyint")
-"""Functions whose derivative is 0 wherever they have one."""
+"""Functions whose derivative is 0 wherever it exists."""
 
 
 @dataclass(frozen=True)
 class Partial:
-    """``value``, where all of ``conditions`` hold and else 0, is the derivative by ``leaf``."""
+    """The derivative with respect to ``leaf``: ``value`` where all ``conditions`` hold, else 0."""
 
     leaf: Any
     value: e.Expr
@@ -40,8 +40,8 @@ class Partial:
 
 
 def partials(expr: e.Expr, is_leaf: Callable[[e.Expr], bool]) -> list[Partial]:
-    """The derivatives of ``expr`` by each node of floats for which ``is_leaf`` holds, one for each place that
-    it has in ``expr``. An UnsupportedError for what cannot be differentiated."""
+    """The derivatives of ``expr`` with respect to the float nodes for which ``is_leaf`` holds, one for each
+    occurrence in ``expr``. Raises an UnsupportedError for an expression that cannot be differentiated."""
     found: list[Partial] = []
     stack: list[tuple[e.Expr, e.Expr, tuple[e.Expr, ...]]] = [(expr, e.const(1.0, expr.dtype), ())]
     while stack:
@@ -54,12 +54,12 @@ def partials(expr: e.Expr, is_leaf: Callable[[e.Expr], bool]) -> list[Partial]:
 
 
 def times(a: e.Expr, b: e.Expr) -> e.Expr:
-    """``a * b``, of which a 1 is left out."""
+    """``a * b``, without a factor of constant 1."""
     return b if e.is_const(a, 1) else a if e.is_const(b, 1) else a * b
 
 
 def _below(node: e.Expr) -> Any:
-    """The nodes below ``node`` that are no conditions or indices of it."""
+    """``node`` and the nodes below it, except those below conditions and indices."""
     stack = [node]
     while stack:
         one = stack.pop()
@@ -69,7 +69,8 @@ def _below(node: e.Expr) -> Any:
 
 
 def _steps(node: Any, outer: e.Expr) -> list[tuple[e.Expr, e.Expr, tuple[e.Expr, ...]]]:
-    """The operands of ``node`` with ``outer`` times its derivatives by them, and under which conditions."""
+    """For each operand of ``node`` to follow: the operand, ``outer`` times the derivative of ``node`` with
+    respect to it, and the conditions under which it counts."""
     zero = e.const(0.0, outer.dtype)
     match node:
         case e.Add(a, b):
@@ -102,5 +103,5 @@ def _steps(node: Any, outer: e.Expr) -> list[tuple[e.Expr, e.Expr, tuple[e.Expr,
 
 
 def _either(condition: Any, a: Any, b: Any, outer: Any, zero: Any) -> list[Any]:
-    """``a`` where ``condition`` holds, else ``b``: both are computed in any case."""
+    """The steps into ``a``, chosen where ``condition`` holds, and ``b``; both are always computed."""
     return [(a, te.select(condition, outer, zero), ()), (b, te.select(condition, zero, outer), ())]

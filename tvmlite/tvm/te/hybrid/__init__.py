@@ -1,4 +1,4 @@
-"""``te.hybrid``: loops written as a Python function, of which only the syntax is read."""
+"""``te.hybrid``: loops written as a Python function, which is parsed and not executed."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from tvmlite.tvm.te.hybrid.runtime import with_names
 
 
 class HybridFunction:
-    """A Python function that is a hybrid script. Given tensors and size variables, it gives the tensors that
-    its loops compute; given numpy arrays and numbers, it runs as Python does."""
+    """A Python function used as a hybrid script. Called with tensors and size variables, it is parsed and
+    returns the tensors that its loops compute; called with numpy arrays and numbers, it runs as Python."""
 
     def __init__(self, function: Callable[..., Any]) -> None:
         self._function = function
@@ -30,12 +30,12 @@ class HybridFunction:
 
     @property
     def tree(self) -> ast.FunctionDef:
-        """The syntax of the function; an error if its source is not there."""
+        """The syntax tree of the function; raises a TensorExpressionError if its source is not available."""
         try:
             source = textwrap.dedent(inspect.getsource(self._function))
         except OSError:
             raise TensorExpressionError(
-                f"hybrid script {self.__name__!r}: its source is not there to be read", Span.of_caller()
+                f"hybrid script {self.__name__!r}: its source is not available", Span.of_caller()
             ) from None
         (tree,) = ast.parse(source).body
         assert isinstance(tree, ast.FunctionDef)
@@ -43,12 +43,12 @@ class HybridFunction:
 
     @property
     def captured(self) -> dict[str, Any]:
-        """The names from outside that the function uses."""
+        """The global and enclosing names that the function uses, with their values."""
         found = inspect.getclosurevars(self._function)
         return {**found.globals, **found.nonlocals}
 
     def __call__(self, *args: Any, **named: Any) -> Any:
-        """The tensors it computes, or what Python computes: see the class."""
+        """Return tensors for symbolic arguments, else the result of running the function in Python."""
         if not any(_is_symbolic(one) for one in (*args, *named.values())):
             return with_names(self._function)(*args, **named)
         bound = inspect.signature(self._function).bind(*args, **named)
@@ -56,7 +56,7 @@ class HybridFunction:
         return tensors_of(self.tree, bound.arguments, self.captured)
 
     def inlined(self, parser: Any, args: Sequence[Any]) -> Any:
-        """What a call of it in the script that ``parser`` reads gives."""
+        """Inline this script into the one that ``parser`` reads, and return the call's value."""
         bound = inspect.signature(self._function).bind(*args)
         bound.apply_defaults()
         return parser.inline(self.tree, bound.arguments, self.captured)
@@ -69,14 +69,14 @@ def _is_symbolic(value: Any) -> bool:
 
 
 def script(pyfunc: Callable[..., Any]) -> HybridFunction:
-    """``pyfunc`` as a hybrid script. It may use ``output_tensor``, ``allocate``, loops over ``range``,
-    ``unroll``, ``vectorize``, ``parallel`` and ``const_range``, ``if``, ``assert``, arithmetic and the
-    mathematical functions of ``te``; it returns its output tensors."""
+    """Return ``pyfunc`` as a hybrid script. ``pyfunc`` may use ``output_tensor``, ``allocate``, loops over
+    ``range``, ``unroll``, ``vectorize``, ``parallel`` and ``const_range``, ``if``, ``assert``, arithmetic and
+    the mathematical functions of ``te``; it must return its output tensors."""
     return HybridFunction(pyfunc)
 
 
 def decorate(func: Any, fwrapped: Any) -> Any:
-    """``fwrapped`` in the place of ``func``."""
+    """Return ``fwrapped``, the decorated form of ``func``."""
     return fwrapped
 
 

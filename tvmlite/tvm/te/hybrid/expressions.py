@@ -1,4 +1,4 @@
-"""From the syntax tree of a hybrid script to loops: expressions."""
+"""The expressions of a hybrid script, translated from its syntax tree."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ _CASTS = (
 
 
 class Expressions:
-    """The part of the parser that reads expressions. Numbers that are known stay Python's."""
+    """The part of the parser that translates expressions. Known numbers stay Python numbers."""
 
     builder: Any
     inputs: dict[t.Tensor, ir.Buffer]
@@ -64,8 +64,8 @@ class Expressions:
     output: Callable[[str, Any, str], BufferVar]
 
     def expr(self, node: ast.expr, name: str = "") -> Any:
-        """The value of ``node``: a number, an expression, a buffer, a list; ``name`` is what it is assigned
-        to."""
+        """The value of ``node``: a number, an expression, a buffer or a list. ``name`` is the name that the
+        value is assigned to."""
         match node:
             case ast.Constant(value):
                 return value
@@ -97,7 +97,7 @@ class Expressions:
                 raise self.error(node, f"{kind} expressions are not supported")
 
     def condition(self, node: ast.expr) -> Any:
-        """The truth of ``node``: True or False where it is known, else an expression."""
+        """The truth value of ``node``: True or False if it is known, else an expression."""
         match node:
             case ast.BoolOp(op, values):
                 parts = [self.condition(one) for one in values]
@@ -125,7 +125,7 @@ class Expressions:
                 return value if value.dtype == "bool" else value != 0
 
     def number(self, node: Any, value: Any) -> Any:
-        """``value``, if it is a number or a scalar expression."""
+        """``value`` as a number or a scalar expression; an error if it is neither."""
         if isinstance(value, (bool, int, float, e.Expr)):
             return value
         if isinstance(value, BufferVar):
@@ -153,7 +153,7 @@ class Expressions:
             base = base.value
         buffer = self.expr(base)
         if not isinstance(buffer, BufferVar):
-            raise self.error(node, "indexes what is no tensor")
+            raise self.error(node, "indexes a value that is not a tensor")
         if len(indices) != len(buffer.shape):
             raise self.error(
                 node,

@@ -1,4 +1,4 @@
-"""Hybrid scripts as text: what a schedule became, written as a script, saved and read again."""
+"""Hybrid scripts as text: written from a schedule, saved to a file and loaded from one."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from tvmlite.tvm.te.hybrid.source import source_of
 
 
 def tensors_of(tree: ast.FunctionDef, given: Mapping[str, Any], captured: Mapping[str, Any]) -> Any:
-    """The tensors that the script computes: one, or a list of several."""
+    """The tensor that the script ``tree`` computes, or a list of them if there are several."""
     op = Parser(tree, given, captured).operation()
     return op.output(0) if op.num_outputs == 1 else list(op.outputs)
 
 
 class HybridModule:
-    """A hybrid script by its text, which is read but never run by Python: it is compiled."""
+    """A hybrid script given as text. The text is parsed and compiled, never run by Python."""
 
     def __init__(self, src: str | None = None, name: str | None = None) -> None:
         self.src_ = ""
@@ -36,16 +36,16 @@ class HybridModule:
             self._read(src)
 
     def get_source(self) -> str:
-        """The text."""
+        """The text of the script."""
         return self.src_
 
     def save(self, path: str) -> None:
-        """Write the text to ``path``; ``.py`` is added if there is no such ending."""
+        """Write the text to ``path``, with the suffix ``.py`` added if it is missing."""
         file = arguments.path("HybridModule.save: path", path, InputError)
         (file if file.suffix == ".py" else Path(f"{file}.py")).write_text(self.src_, encoding="utf-8")
 
     def load(self, path: str) -> None:
-        """Read the text of ``path``."""
+        """Load the script from the file ``path``."""
         file = arguments.path("HybridModule.load: path", path, InputError)
         if not file.is_file():
             raise InputError(f"HybridModule.load: there is no file {str(file)!r}")
@@ -61,7 +61,8 @@ class HybridModule:
         self.src_, self._tree, self.name = text, found[0], found[0].name
 
     def __call__(self, *args: Any) -> Any:
-        """The tensors it computes of tensors and variables; of numpy arrays and numbers, arrays."""
+        """Return the output tensors if any argument is a tensor; else compile the script, run it on numpy
+        arrays and numbers, and return arrays."""
         if self._tree is None:
             raise InputError("HybridModule: there is no script yet: load one")
         names = [one.arg for one in self._tree.args.args]
@@ -85,7 +86,7 @@ class HybridModule:
 def build(
     sch: Schedule, inputs: Sequence[Any], outputs: Sequence[Any], name: str = "hybrid_func"
 ) -> HybridModule:
-    """What ``sch`` computes, in its loops, as a hybrid script of the parameters ``inputs``."""
+    """Return the loops of ``sch`` as a hybrid script whose parameters are ``inputs``."""
     function = te.lower(sch, [*inputs, *outputs], name)
     return HybridModule(source_of(function))
 

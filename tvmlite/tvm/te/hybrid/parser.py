@@ -1,4 +1,4 @@
-"""From the syntax tree of a hybrid script to loops: statements."""
+"""The statements of a hybrid script, translated from its syntax tree to loops."""
 
 from __future__ import annotations
 
@@ -20,11 +20,12 @@ from tvmlite.tvm.te.hybrid.expressions import Expressions
 _LOOPS = {"range": "serial", "serial": "serial", "parallel": "parallel", "vectorize": "vectorize"}
 _LOOPS["unroll"] = "unroll"
 _MOST_REPEATED = 4096
-"""Iterations of a ``const_range``."""
+"""The most iterations of a ``const_range``."""
 
 
 class Parser(Expressions):
-    """Reads one function of the parameters' values ``given``; ``captured`` are the names from outside it."""
+    """Translates one function. ``given`` are the values of its parameters, ``captured`` the values of the
+    global and enclosing names that it uses."""
 
     def __init__(self, tree: ast.FunctionDef, given: Mapping[str, Any], captured: Mapping[str, Any]) -> None:
         self.builder = IRBuilder()
@@ -38,7 +39,7 @@ class Parser(Expressions):
             self.names[-1][name] = self.value_of(value)
 
     def operation(self) -> ExternOp:
-        """The script's loops as an operation whose results are what the function returns."""
+        """The script's loops as an operation whose outputs are the tensors that the function returns."""
         for stmt in self.tree.body:
             self.statement(stmt)
         if not self.returned:
@@ -62,14 +63,14 @@ class Parser(Expressions):
     # -- names
 
     def find(self, name: str) -> Any:
-        """The value of ``name``, or None."""
+        """The value of ``name`` in the innermost scope that has it, or None."""
         for scope in reversed(self.names):
             if name in scope:
                 return scope[name]
         return None
 
     def value_of(self, value: Any) -> Any:
-        """``value``, given or captured, as scripts see it: a tensor becomes a buffer to read."""
+        """A given or captured ``value`` as scripts see it: a tensor becomes an input buffer."""
         if isinstance(value, t.Tensor):
             if value not in self.inputs:
                 extents = tuple(e.cast(e.INDEX, e.convert(n)) for n in value.shape)
@@ -84,7 +85,7 @@ class Parser(Expressions):
     # -- statements
 
     def statement(self, node: ast.stmt) -> None:
-        """One statement."""
+        """Translate one statement."""
         kind = type(node).__name__
         read: Callable[[Any], None] | None = getattr(self, f"_{kind.lower()}", None)
         if read is None:
@@ -98,7 +99,7 @@ class Parser(Expressions):
         read(node)
 
     def block(self, body: list[ast.stmt]) -> None:
-        """Statements whose new names end with them."""
+        """Translate the statements of ``body``, in a scope for the names they define."""
         self.names.append({})
         for one in body:
             self.statement(one)
@@ -232,7 +233,7 @@ class Parser(Expressions):
         )
 
     def inline(self, tree: ast.FunctionDef, given: Mapping[str, Any], captured: Mapping[str, Any]) -> Any:
-        """The loops of another script in the place of a call of it; its output tensors are scratch memory."""
+        """Emit the loops of the script ``tree`` at a call of it. Its output tensors become scratch memory."""
         inner = _Inlined(tree, given, captured)
         inner.builder, inner.inputs = self.builder, self.inputs
         for stmt in tree.body:
@@ -242,7 +243,7 @@ class Parser(Expressions):
         return inner.returned[0] if len(inner.returned) == 1 else list(inner.returned)
 
     def output(self, name: str, shape: Any, dtype: str) -> BufferVar:
-        """A new output tensor."""
+        """Declare an output tensor."""
         extents = tuple(e.cast(e.INDEX, e.convert(n)) for n in shape)
         made = BufferVar(self.builder, ir.Buffer(name, dtype, extents, "param"))
         self.outputs.append(made)
@@ -250,17 +251,17 @@ class Parser(Expressions):
 
 
 class _Inlined(Parser):
-    """Reads a script that another one calls."""
+    """Translates a script that another script calls."""
 
     def output(self, name: str, shape: Any, dtype: str) -> BufferVar:
-        """Scratch memory of the calling script."""
+        """Allocate scratch memory in the calling script for the output tensor."""
         made = self.builder.allocate(dtype, tuple(shape), name)
         self.outputs.append(made)
         return made
 
 
 class Scalar:
-    """A name that is assigned more than once: one element of memory."""
+    """A name that is assigned more than once, stored as one element of memory."""
 
     def __init__(self, memory: BufferVar) -> None:
         self.memory = memory

@@ -1,4 +1,4 @@
-"""What a hybrid script may call when it runs as plain Python on numpy arrays."""
+"""The functions that a hybrid script may call when it runs as plain Python on numpy arrays."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tvmlite.tvm.absent import refusing
 
 
 class bind:
-    """A loop over threads of a graphics processor, one after the other."""
+    """A loop over a thread axis of a graphics processor, run sequentially."""
 
     def __init__(self, tag: str, extent: int) -> None:
         self._extent = extent
@@ -25,7 +25,7 @@ class bind:
 
 
 def allocate(shape: Any, dtype: str = "float32", scope: str = "global") -> np.ndarray:
-    """Scratch memory, zero at first."""
+    """Scratch memory, initialized to zero."""
     return np.zeros(shape, dtype)
 
 
@@ -43,7 +43,7 @@ def sigmoid(x: Any) -> Any:
 
 
 def popcount(x: int) -> int:
-    """The number of one bits."""
+    """The number of bits of ``x`` that are 1."""
     return int(x).bit_count()
 
 
@@ -53,7 +53,7 @@ def ceil_div(a: int, b: int) -> int:
 
 
 def max_num_threads(allow_none: bool = True) -> int:
-    """An error: it asks for a graphics processor."""
+    """Raise an UnsupportedError: only graphics processors have this limit."""
     raise UnsupportedError("max_num_threads: there is code for CPUs only", Span.of_caller())
 
 
@@ -77,7 +77,7 @@ HYBRID_GLOBALS: dict[str, Any] = {
 
 
 def with_names(function: Callable[..., Any]) -> Callable[..., Any]:
-    """``function`` where these names exist; its own module does not get them."""
+    """A copy of ``function`` that also sees the names of ``HYBRID_GLOBALS``; its module is not changed."""
     assert isinstance(function, FunctionType)
     names = {**HYBRID_GLOBALS, **function.__globals__}
     made = FunctionType(

@@ -1,4 +1,4 @@
-"""Loops as the text of a hybrid script."""
+"""Prints a loop IR function as the text of a hybrid script."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ _NAMES = {"pow": "power", "fabs": "abs"}
 
 
 def source_of(function: ir.Function) -> str:
-    """``function`` as the text of a script whose parameters are all but the outputs."""
+    """``function`` as the text of a hybrid script, whose parameters are those of ``function`` except the
+    outputs."""
     return _Writer(function).text()
 
 
@@ -42,7 +43,7 @@ class _Writer:
         return "\n".join(self._lines) + "\n"
 
     def _extent(self, size: e.Var) -> str:
-        """A size variable as the extent of an input."""
+        """``size`` written as an extent of an input, if an input has it."""
         for one in self._function.buffers:
             for axis, extent in enumerate(one.shape):
                 if extent is size and one not in self._function.outputs:

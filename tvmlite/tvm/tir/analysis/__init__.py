@@ -1,4 +1,4 @@
-"""``tvm.tir.analysis``: whether expressions have one form, and variables one binding."""
+"""``tvm.tir.analysis``: structural equality of expressions, and verification of SSA form."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from tvmlite.tvm.written import Let
 
 
 def expr_deep_equal(lhs: Any, rhs: Any) -> bool:
-    """Whether two expressions are of the same form, variables being themselves."""
+    """Whether two expressions have the same structure; each variable equals only itself."""
     return structurally_equal(lhs, rhs)
 
 
 def verify_ssa(func: Any) -> bool:
-    """Whether each variable in ``func`` is bound once, by a parameter, a statement or an expression; by
-    several expressions if to equal values."""
+    """Whether each variable in ``func`` is bound at most once, by a parameter, a statement or a ``Let``
+    expression. Several ``Let`` expressions may bind a variable to equal values."""
     bound = {one for one in func.params if isinstance(one, e.Var)}
     values: dict[e.Var, e.Expr] = {}
     for node in postorder(func.body):

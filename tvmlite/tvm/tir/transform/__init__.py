@@ -1,5 +1,5 @@
-"""``tvm.tir.transform``: passes of a program's own over lowered functions. TVM's passes are not here:
-``tvm.lower`` applies those there are."""
+"""``tvm.tir.transform``: user-defined passes over lowered functions. TVM's own passes are not available:
+``tvm.lower`` always applies tvmlite's."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from tvmlite.tvm.tir.function import PrimFunc
 
 
 class PrimFuncPass(Pass):
-    """A pass that was made of a function of a lowered function."""
+    """A pass over each lowered function of a module."""
 
     @staticmethod
     def lifted(function: Callable[..., Any]) -> Callable[[Any, PassContext], Any]:
-        """``function`` over each function of a module that is lowered; others stay."""
+        """``function`` applied to each lowered function of a module; others are kept."""
 
         def run(mod: Any, context: PassContext) -> Any:
             made = {
@@ -41,10 +41,11 @@ def prim_func_pass(
     required: Any = None,
     traceable: bool = False,
 ) -> Any:
-    """The decorator that makes a pass of a function of a lowered function, the module and a context, or of a
-    class that has ``transform_function(func, mod, ctx)``.
+    """Decorate a function of a lowered function, a module and a context, or a class with a method
+    ``transform_function(func, mod, ctx)``, to make it a pass over lowered functions.
 
-    ``tvm.transform.PassContext(config={"tir.add_lower_pass": [(phase, made)]})`` has ``tvm.lower`` run it."""
+    With ``tvm.transform.PassContext(config={"tir.add_lower_pass": [(phase, made)]})``, ``tvm.lower`` runs it.
+    """
     return decorated(
         "prim_func_pass", PrimFuncPass, "transform_function", pass_func, opt_level, name, required
     )

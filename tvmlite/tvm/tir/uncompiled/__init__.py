@@ -1,4 +1,5 @@
-"""Nodes of TVM's that have no meaning here: programs make, read and walk them; compiling one is an error."""
+"""TVM's nodes that tvmlite cannot compile: programs may make, read and traverse them; compiling one raises an
+UnsupportedError."""
 
 from __future__ import annotations
 
@@ -29,7 +30,7 @@ def _range(value: Any) -> t.Range:
 
 @dataclass(frozen=True, eq=False)
 class AttrStmt(ir.Stmt, Uncompiled):
-    """``body``, of which ``attr_key`` of ``node`` is ``value``."""
+    """``body``, in which the attribute ``attr_key`` of ``node`` is ``value``."""
 
     node: Any
     attr_key: str
@@ -46,7 +47,7 @@ class AttrStmt(ir.Stmt, Uncompiled):
 
 @dataclass(frozen=True, eq=False)
 class Allocate(ir.Stmt, Uncompiled):
-    """Memory for ``extents`` elements at ``buffer_var``, inside ``body``."""
+    """Allocates memory of the shape ``extents`` at ``buffer_var``, for use inside ``body``."""
 
     buffer_var: e.Var
     dtype: str
@@ -69,7 +70,7 @@ class Allocate(ir.Stmt, Uncompiled):
 
 @dataclass(frozen=True, eq=False)
 class AllocateConst(ir.Stmt, Uncompiled):
-    """The numbers ``data`` at ``buffer_var``, inside ``body``."""
+    """The constant array ``data`` at ``buffer_var``, for use inside ``body``."""
 
     buffer_var: Any
     dtype: str
@@ -90,7 +91,7 @@ class AllocateConst(ir.Stmt, Uncompiled):
 
 @dataclass(frozen=True, eq=False)
 class Shuffle(e.Expr, Uncompiled):
-    """The elements ``indices`` of ``vectors`` side by side."""
+    """A vector of the elements ``indices`` of the concatenated ``vectors``."""
 
     vectors: tuple[Any, ...]
     indices: tuple[Any, ...]
@@ -154,7 +155,7 @@ class ProducerRealize(ir.Stmt, Uncompiled):
 
 @dataclass(frozen=True, eq=False)
 class ProducerStore(ir.Stmt, Uncompiled):
-    """``value`` becomes the element ``indices`` of the tensor ``producer``."""
+    """Stores ``value`` as the element at ``indices`` of the tensor ``producer``."""
 
     producer: Any
     value: Any
@@ -170,7 +171,7 @@ class ProducerStore(ir.Stmt, Uncompiled):
 
 @dataclass(frozen=True, eq=False)
 class DeclBuffer(ir.Stmt, Uncompiled):
-    """``buffer`` is known inside ``body``."""
+    """Declares ``buffer`` for use inside ``body``."""
 
     buffer: Any
     body: ir.Stmt
@@ -184,7 +185,7 @@ class DeclBuffer(ir.Stmt, Uncompiled):
 
 @dataclass(frozen=True, eq=False)
 class BufferRegion(Node, Uncompiled):
-    """The part ``region`` of ``buffer``, a range an axis."""
+    """The part ``region`` of ``buffer``, given as one range per axis."""
 
     buffer: Any
     region: tuple[t.Range, ...]
@@ -196,7 +197,7 @@ class BufferRegion(Node, Uncompiled):
 
 @dataclass(frozen=True, eq=False)
 class MatchBufferRegion(Node, Uncompiled):
-    """``buffer`` stands for the region ``source`` of another."""
+    """Declares ``buffer`` as a view of ``source``, a region of another buffer."""
 
     buffer: Any
     source: BufferRegion
@@ -205,7 +206,7 @@ class MatchBufferRegion(Node, Uncompiled):
 
 @dataclass(frozen=True, eq=False)
 class Block(ir.Stmt, Uncompiled):
-    """A part of a program with axes of its own, of which is said what it reads and writes."""
+    """A block of computation with its own axes and declared regions that it reads and writes."""
 
     iter_vars: tuple[Any, ...]
     reads: tuple[BufferRegion, ...]
@@ -229,7 +230,7 @@ class Block(ir.Stmt, Uncompiled):
 
 @dataclass(frozen=True, eq=False)
 class BlockRealize(ir.Stmt, Uncompiled):
-    """``block`` with ``iter_values`` for its axes, where ``predicate`` holds."""
+    """Executes ``block`` with ``iter_values`` as the values of its axes, if ``predicate`` holds."""
 
     iter_values: tuple[Any, ...]
     predicate: Any
@@ -246,7 +247,7 @@ class BlockRealize(ir.Stmt, Uncompiled):
 
 @dataclass(frozen=True, eq=False)
 class OpCall(e.Expr, Uncompiled):
-    """A call of an operator of TVM's that is not here."""
+    """A call of a TVM operator that tvmlite cannot compile."""
 
     op: Intrinsic
     args: tuple[Any, ...]
@@ -260,11 +261,11 @@ class OpCall(e.Expr, Uncompiled):
         return self.op.name.removeprefix("tir.")
 
     def children(self) -> Sequence[e.Expr]:
-        """Those of the arguments that are expressions."""
+        """The arguments that are expressions."""
         return [one for one in self.args if isinstance(one, e.Expr)]
 
     def map_children(self, rule: Callable[[Any], Any]) -> OpCall:
-        """The call of what ``rule`` gives for the arguments; the same object if nothing changed."""
+        """The call with ``rule`` applied to the arguments; the same object if none changes."""
         args = tuple(rule(one) if isinstance(one, e.Expr) else one for one in self.args)
         same = all(a is b for a, b in zip(args, self.args, strict=True))
         return self if same else OpCall(self.op, args, self.dtype, self.lanes)

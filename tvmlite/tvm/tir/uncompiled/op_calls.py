@@ -1,7 +1,7 @@
-"""Operators of TVM's that are functions of ``tvm.tir`` and have no meaning here: each gives an ``OpCall``.
+"""Functions of ``tvm.tir`` for TVM's operators that tvmlite cannot compile: each returns an ``OpCall``.
 
-Programs that only build or look at such expressions run; compiling one is an error. Those of bits are ours.
-"""
+Programs may build and inspect such expressions; compiling one raises an UnsupportedError. The bitwise
+operators, ``address_of`` and ``likely``, which are also defined here, can be compiled."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ _SIGNATURES = """
 
 
 def _parsed(line: str) -> tuple[str, list[str], str]:
-    """The name, the parameters and the dtype of the result."""
+    """The name, the parameters and the result dtype of the signature ``line``."""
     head, dtype = line.strip().split(" -> ")
     name, parameters = head.rstrip(")").split("(")
     return name, [one for one in parameters.split(", ") if one], dtype
@@ -75,7 +75,8 @@ _TABLE = {
 
 
 def _shown(value: Any) -> Any:
-    """An argument as a call has it: a string as one, a number as a constant, a buffer or variable itself."""
+    """``value`` as an argument of a call: a string as a ``StringImm``, a number as a constant, a buffer,
+    expression or statement unchanged."""
     if isinstance(value, str):
         return StringImm(value)
     return value if isinstance(value, (e.Expr, ir.Buffer, ir.Stmt)) else e.convert(value)
@@ -104,7 +105,7 @@ def _operator(name: str) -> Callable[..., OpCall]:
 
 
 def call_of(name: str, dtype: str, args: Any) -> e.Expr:
-    """The call of the operator ``name`` with the arguments that TVM's has, of ``dtype``."""
+    """A call of the operator ``name`` with TVM's arguments ``args``, whose result has ``dtype``."""
     if name not in _TABLE:
         return FUNCTIONS[name](*args)
     element, lanes = ("handle", 1) if dtype == "handle" else e.lanes_of(dtype)
@@ -123,18 +124,18 @@ def _of_bits(name: str) -> Callable[..., e.Expr]:
 
 
 def bitwise_not(x: Any, span: Any = None) -> e.Expr:
-    """All bits of an int exchanged."""
+    """Return ``x``, an int, with all bits inverted."""
     return CONSTRUCTORS["not"](x)
 
 
 def address_of(buffer_load: Any, span: Any = None) -> e.Expr:
-    """The address of the element that is loaded, for a C function."""
+    """Return the address of the element that ``buffer_load`` reads, to pass to a C function."""
     arguments.instance("address_of: buffer_load", buffer_load, ir.Load, "an element, buffer[i]")
     return e.Call("address_of", (buffer_load,), "uint64")
 
 
 def likely(cond: Any, span: Any = None) -> e.Expr:
-    """``cond``, which mostly holds."""
+    """Return ``cond`` with the hint that it usually holds."""
     value = e.scalar("likely: cond", cond)
     return value if isinstance(value, e.Const) else e.Call("likely", (value,), value.dtype)
 
@@ -146,4 +147,4 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "bitwise_not": bitwise_not,
     "likely": likely,
 }
-"""The operators, by name."""
+"""The functions of this module, by name."""

@@ -1,4 +1,4 @@
-"""Activations."""
+"""Activation functions."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def leaky_relu(x: Tensor, alpha: float) -> Tensor:
 
 
 def prelu(x: Tensor, slope: Tensor, axis: int = 1) -> Tensor:
-    """``x`` where it is positive, else ``slope * x``, a slope for each index of ``axis``."""
+    """``x`` where it is positive, else ``slope * x``, with one slope for each index along ``axis``."""
     return operate("nn.prelu", lambda v, s: relay.nn.prelu(v, s, axis), x, slope)
 
 
@@ -32,12 +32,12 @@ fast_softmax = softmax
 
 
 def softmax_common(x: Tensor, axis: int, use_fast_exp: bool) -> Tensor:
-    """``softmax``; which exponential is used is decided when it is compiled."""
+    """``softmax``. ``use_fast_exp`` is ignored: the exponential is chosen when the model is compiled."""
     return softmax(x, axis)
 
 
 def log_softmax(x: Tensor, axis: int = -1) -> Tensor:
-    """The logarithm of the softmax."""
+    """The logarithm of ``softmax``."""
     return operate("nn.log_softmax", lambda v: relay.nn.log_softmax(v, axis), x)
 
 

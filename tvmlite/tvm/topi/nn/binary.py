@@ -1,4 +1,4 @@
-"""Products of bits."""
+"""Binary and bit-serial convolutions and matrix products."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ _BITS = 32
 
 
 def binarize_pack(data: Tensor, axis: int | None = None, name: str = "PackedInput") -> Tensor:
-    """Whether elements are at least 0, as bits of uint32: 32 elements along ``axis``, by default the last,
-    are one, the first its highest bit."""
+    """Pack the results of ``data >= 0`` as bits into uint32: each value holds 32 elements along ``axis`` (by
+    default the last), the first element in the highest bit."""
     place = data.ndim - 1 if axis is None else axis
     if isinstance(data.shape[place], int) and data.shape[place] % _BITS:
         raise arguments.refused("binarize_pack: the extent", data.shape[place], f"a multiple of {_BITS}")
@@ -37,7 +37,8 @@ def binarize_pack(data: Tensor, axis: int | None = None, name: str = "PackedInpu
 
 
 def binary_dense(data: Tensor, weight: Tensor) -> Tensor:
-    """Rows of bits of ``data`` times those of ``weight``, where a bit is 1 or -1, as float32."""
+    """Return the dot products of rows of ``data`` with rows of ``weight``, as float32. Both are packed bits
+    that stand for 1 and -1."""
     words = data.shape[1]
     k = te.reduce_axis((0, words), name="k")
     differ = te.compute(
@@ -52,7 +53,7 @@ def binary_dense(data: Tensor, weight: Tensor) -> Tensor:
 
 
 def _levels(data: Tensor, bits: int) -> Tensor:
-    """The lowest ``bits`` of each element, as int32."""
+    """The lowest ``bits`` bits of each element, as int32."""
     mask = (1 << bits) - 1
     return te.compute(
         data.shape, lambda *i: e.cast("int32", data(*i) & e.const(mask, data.dtype)), name="levels"
@@ -60,7 +61,7 @@ def _levels(data: Tensor, bits: int) -> Tensor:
 
 
 def _weights(weight: Tensor, bits: int, unipolar: bool) -> Tensor:
-    """The weights that planes of bits stand for: with ``unipolar`` a bit that is 0 counts -1."""
+    """The weights that the lowest ``bits`` bits encode; with ``unipolar``, a 0 bit counts as -1."""
     levels, most = _levels(weight, bits), (1 << bits) - 1
     if not unipolar:
         return levels
@@ -90,8 +91,8 @@ def _bitserial_convolution(layout: str) -> Callable[..., Tensor]:
         return _converted(make(*given, stride, padding, 1, "int32"), out_dtype)
 
     apply.__doc__ = f"""A convolution of {layout} images of ``activation_bits`` by kernels of ``weight_bits``,
-    whose bits are 1 or -1 if ``unipolar``, else 1 or 0. It is computed of whole integers: ``pack_dtype`` is
-    of no account."""
+    whose bits are 1 or -1 if ``unipolar``, else 1 or 0. It is computed in int32; ``pack_dtype`` has no
+    effect."""
     return apply
 
 
@@ -107,8 +108,8 @@ def bitserial_dense(
     out_dtype: str = "int16",
     unipolar: bool = True,
 ) -> Tensor:
-    """Rows of ``data`` of ``data_bits`` times rows of ``weight`` of ``weight_bits``, as
-    ``bitserial_conv2d_nchw`` takes them."""
+    """Return the dot products of rows of ``data`` (``data_bits`` bits) with rows of ``weight``
+    (``weight_bits`` bits), encoded as for ``bitserial_conv2d_nchw``."""
     made = dense(_levels(data, data_bits), _weights(weight, weight_bits, unipolar), None, "int32")
     return _converted(made, out_dtype)
 

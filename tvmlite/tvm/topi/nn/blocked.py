@@ -1,4 +1,4 @@
-"""Convolutions and products of data and weights in blocks of channels."""
+"""Convolutions and matrix products in blocked layouts."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from tvmlite.tvm.topi.operate import operate
 
 
 def _block(name: str, layout: str) -> str:
-    """``layout`` itself, if it is NCHW in blocks of channels."""
+    """``layout``, checked to be NCHW with or without blocks of channels."""
     if not re.fullmatch(r"NCHW(\d+c)?", str(layout)):
         raise arguments.refused(f"topi.nn.{name}: layout", layout, "NCHW16c or another block")
     return str(layout)
 
 
 def _whole_kernel(name: str, kernel: Tensor) -> Tensor:
-    """A kernel of (output blocks, input blocks, height, width, inputs, outputs of a block), where inputs may
-    be in fours behind the outputs, as OIHW."""
+    """A blocked kernel as OIHW. Its shape is (output blocks, input blocks, height, width, inputs of a block,
+    outputs of a block), with an optional last axis for inputs in groups of four."""
     shape = tuple(map(extent, kernel.shape))
     if len(shape) not in (6, 7):
         raise arguments.refused(f"topi.nn.{name}: kernel", shape, "6 or 7 extents")
@@ -44,8 +44,8 @@ def conv2d_NCHWc(
     out_layout: str,
     out_dtype: str | None = "float32",
 ) -> Tensor:
-    """A convolution of images whose channels are in blocks, as ``layout`` says (``"NCHW16c"``), by kernels
-    in blocks of both; of fewer inputs than there are channels, in groups of so many."""
+    """Return the convolution of images in the blocked ``layout``, such as ``"NCHW16c"``, with kernels blocked
+    in inputs and outputs. If kernels have fewer inputs than ``data`` has channels, it is a grouped one."""
     plain = moved(data, _block("conv2d_NCHWc", layout), "NCHW")
     weight = _whole_kernel("conv2d_NCHWc", kernel)
     groups = extent(plain.shape[1]) // extent(weight.shape[1])
@@ -64,7 +64,7 @@ def conv2d_NCHWc_int8(
     out_dtype: str | None = "int32",
     n_elems: int = 4,
 ) -> Tensor:
-    """``conv2d_NCHWc`` of bytes; in the kernel ``n_elems`` inputs are together."""
+    """``conv2d_NCHWc`` of 8-bit ints, with groups of ``n_elems`` inputs innermost in the kernel."""
     return conv2d_NCHWc(data, kernel, stride, padding, dilation, layout, out_layout, out_dtype)
 
 
@@ -78,7 +78,7 @@ def depthwise_conv2d_NCHWc(
     out_layout: str,
     out_dtype: str | None = None,
 ) -> Tensor:
-    """Each channel of images whose channels are in blocks by kernels of its own."""
+    """Return the depthwise convolution of images in a blocked layout."""
     plain = moved(Input, _block("depthwise_conv2d_NCHWc", layout), "NCHW")
     weight = _whole_kernel("depthwise_conv2d_NCHWc", Filter)
     groups = extent(plain.shape[1])
@@ -89,7 +89,7 @@ def depthwise_conv2d_NCHWc(
 def dense_pack(
     data: Tensor, weight: Tensor, bias: Tensor | None = None, out_dtype: str | None = None
 ) -> Tensor:
-    """Rows of ``data`` times rows of ``weight``, which may be packed: (blocks, columns, rows of a block)."""
+    """``dense``, with a ``weight`` that may be packed as (blocks, columns, rows of a block)."""
     if weight.ndim != 3:
         return dense(data, weight, bias, out_dtype)
     blocks, columns, rows = map(extent, weight.shape)
@@ -100,14 +100,15 @@ def dense_pack(
 
 
 def unpack_NCHWc_to_nchw(packed_out: Tensor, out_dtype: str) -> Tensor:
-    """Images whose channels are in blocks as NCHW."""
+    """Return images in a blocked layout as NCHW, converted to ``out_dtype``."""
     block = extent(packed_out.shape[4])
     made = moved(packed_out, f"NCHW{block}c", "NCHW")
     return operate("cast", lambda x: relay.cast(x, out_dtype), made) if made.dtype != out_dtype else made
 
 
 def scale_shift_nchwc(Input: Tensor, Scale: Tensor, Shift: Tensor) -> Tensor:
-    """Each channel of NCHWc images times its scale plus its shift: (blocks, channels of a block)."""
+    """Return NCHWc images multiplied by a scale plus a shift for each channel, both of the shape (blocks,
+    channels of a block)."""
 
     def formula(x: Any, scale: Any, shift: Any) -> Any:
         return relay.add(relay.multiply(x, relay.expand_dims(scale, 1, 2)), relay.expand_dims(shift, 1, 2))

@@ -32,7 +32,7 @@ def _convolution(
     groups: Any,
     out_dtype: str | None,
 ) -> Tensor:
-    """The operator ``nn.<name>`` of data and a kernel in ``layouts``."""
+    """The operator ``nn.<name>`` of ``data`` and ``kernel``, which have the two ``layouts``."""
     axes = layouts[0].translate({ord("N"): None, ord("C"): None})
     size, spread = _kernel_size(kernel, layouts[1], axes), each(dilation, len(axes))
     around = sides(f"nn.{name}", padding, size, spread)
@@ -70,7 +70,7 @@ def conv2d(
     kernel_layout: str = "",
     out_dtype: str | None = None,
 ) -> Tensor:
-    """A convolution of images; ``padding`` is a number, two, four, ``"SAME"`` or ``"VALID"``."""
+    """Return the convolution of images. ``padding`` is one, two or four ints, ``"SAME"`` or ``"VALID"``."""
     if data_layout not in ("NCHW", "NHWC"):
         raise TensorExpressionError(
             f"topi.nn.conv2d: data_layout is {data_layout!r}, expected NCHW or NHWC", Span.of_caller()
@@ -82,7 +82,7 @@ def conv2d(
 def conv2d_nchw(
     Input: Tensor, Filter: Tensor, stride: Any, padding: Any, dilation: Any, out_dtype: str | None = None
 ) -> Tensor:
-    """A convolution of NCHW images by OIHW kernels."""
+    """Return the convolution of NCHW images with OIHW kernels."""
     return conv2d(Input, Filter, stride, padding, dilation, "NCHW", "OIHW", out_dtype)
 
 
@@ -96,14 +96,14 @@ def conv2d_nhwc(
     auto_scheduler_rewritten_layout: str = "",
     meta_schedule_original_shape: Any = None,
 ) -> Tensor:
-    """A convolution of NHWC images by HWIO kernels; what rewrote the layout is of no account."""
+    """Return the convolution of NHWC images with HWIO kernels. The last two parameters are ignored."""
     return conv2d(Input, Filter, stride, padding, dilation, "NHWC", "HWIO", out_dtype)
 
 
 def conv2d_hwcn(
     Input: Tensor, Filter: Tensor, stride: Any, padding: Any, dilation: Any, out_dtype: str | None = None
 ) -> Tensor:
-    """A convolution of HWCN images by HWIO kernels."""
+    """Return the convolution of HWCN images with HWIO kernels."""
     layouts = "HWCN", "HWIO"
     return _convolution("conv2d", Input, Filter, stride, padding, dilation, layouts, 1, out_dtype)
 
@@ -117,7 +117,7 @@ def group_conv2d_nchw(
     groups: int,
     out_dtype: str | None = None,
 ) -> Tensor:
-    """A convolution of NCHW images in ``groups`` of channels."""
+    """Return the convolution of NCHW images with OIHW kernels in ``groups`` groups of channels."""
     layouts = "NCHW", "OIHW"
     return _convolution("conv2d", Input, Filter, stride, padding, dilation, layouts, groups, out_dtype)
 
@@ -131,7 +131,7 @@ def group_conv2d_nhwc(
     groups: int,
     out_dtype: str | None = None,
 ) -> Tensor:
-    """A convolution of NHWC images in ``groups`` of channels."""
+    """Return the convolution of NHWC images with HWIO kernels in ``groups`` groups of channels."""
     layouts = "NHWC", "HWIO"
     return _convolution("conv2d", Input, Filter, stride, padding, dilation, layouts, groups, out_dtype)
 
@@ -149,10 +149,13 @@ def _winograd(layout: str) -> Callable[..., Tensor]:
         meta_schedule_original_shape: Any = None,
     ) -> Tensor:
         if pre_computed:
-            raise UnsupportedError("topi.nn.conv2d_winograd: the weight is as it is", Span.of_caller())
+            raise UnsupportedError(
+                "topi.nn.conv2d_winograd: pre_computed=True is not supported: give the untransformed weight",
+                Span.of_caller(),
+            )
         return conv2d(data, weight, strides, padding, dilation, layout, "", out_dtype)
 
-    apply.__doc__ = f"``conv2d_{layout.lower()}``: whether Winograd's transform is used, schedules choose."
+    apply.__doc__ = f"``conv2d_{layout.lower()}``; the schedule decides whether Winograd's transform is used."
     return apply
 
 
@@ -167,8 +170,8 @@ def depthwise_conv2d_nchw(
     dilation: Any = (1, 1),
     out_dtype: str | None = None,
 ) -> Tensor:
-    """Each channel of NCHW images by kernels of its own: ``Filter`` is (channels, multiplier, height,
-    width)."""
+    """Return the depthwise convolution of NCHW images. ``Filter`` has the shape (channels, multiplier,
+    height, width)."""
     channels, multiplier, *size = map(extent, Filter.shape)
     kernel = operate("reshape", lambda w: relay.reshape(w, (channels * multiplier, 1, *size)), Filter)
     layouts = "NCHW", "OIHW"
@@ -184,8 +187,8 @@ def depthwise_conv2d_nhwc(
     kernel_layout: str = "HWOI",
     out_dtype: str | None = None,
 ) -> Tensor:
-    """Each channel of NHWC images by kernels of its own: ``Filter`` is (height, width, channels,
-    multiplier), with the ``kernel_layout`` HWIO (height, width, multiplier, channels)."""
+    """Return the depthwise convolution of NHWC images. ``Filter`` has the shape (height, width, channels,
+    multiplier) or, with the ``kernel_layout`` HWIO, (height, width, multiplier, channels)."""
     if kernel_layout not in ("HWOI", "HWIO"):
         raise arguments.refused("depthwise_conv2d_nhwc: kernel_layout", kernel_layout, "HWOI or HWIO")
     own = moved(Filter, kernel_layout, "HWOI")
@@ -206,7 +209,7 @@ def conv1d(
     kernel_layout: str = "",
     out_dtype: str | None = None,
 ) -> Tensor:
-    """A convolution of rows."""
+    """Return the one-dimensional convolution of sequences."""
     kernels = {"NCW": "OIW", "NWC": "WIO"}
     if data_layout not in kernels:
         raise TensorExpressionError(
@@ -217,7 +220,7 @@ def conv1d(
 
 
 def _of_rows(layouts: tuple[str, str]) -> tuple[Callable[..., Tensor], Callable[..., Tensor]]:
-    """The convolutions of rows in ``layouts``: of all channels, and in groups of them."""
+    """The one-dimensional convolutions in ``layouts``: the plain and the grouped one."""
 
     def grouped(
         data: Tensor,
@@ -258,7 +261,7 @@ def conv3d_ncdhw(
     groups: int,
     out_dtype: str | None = None,
 ) -> Tensor:
-    """A convolution of NCDHW volumes by OIDHW kernels in ``groups`` of channels."""
+    """Return the convolution of NCDHW volumes with OIDHW kernels in ``groups`` groups of channels."""
     layouts = "NCDHW", "OIDHW"
     return _convolution("conv3d", Input, Filter, stride, padding, dilation, layouts, groups, out_dtype)
 
@@ -274,8 +277,8 @@ def conv3d_ndhwc(
     auto_scheduler_rewritten_layout: str = "",
     meta_schedule_origin_shape: Any = None,
 ) -> Tensor:
-    """A convolution of NDHWC volumes by DHWIO kernels in ``groups`` of channels; what rewrote the layout is
-    of no account."""
+    """Return the convolution of NDHWC volumes with DHWIO kernels in ``groups`` groups of channels. The last
+    two parameters are ignored."""
     layouts = "NDHWC", "DHWIO"
     return _convolution("conv3d", Input, Filter, stride, padding, dilation, layouts, groups, out_dtype)
 

@@ -47,7 +47,7 @@ def _transposed(
 def conv1d_transpose_ncw(
     data: Tensor, kernel: Tensor, stride: Any, padding: Any, out_dtype: str | None, output_padding: Any
 ) -> Tensor:
-    """A transposed convolution of NCW rows by IOW kernels."""
+    """Return the transposed convolution of NCW sequences with IOW kernels."""
     return _transposed(data, kernel, stride, padding, out_dtype, output_padding)
 
 
@@ -60,14 +60,14 @@ def group_conv1d_transpose_ncw(
     output_padding: Any,
     groups: int,
 ) -> Tensor:
-    """A transposed convolution of NCW rows in ``groups`` of channels."""
+    """Return the transposed convolution of NCW sequences in ``groups`` groups of channels."""
     return _transposed(data, kernel, stride, padding, out_dtype, output_padding, groups)
 
 
 def conv2d_transpose_nchw(
     Input: Tensor, Filter: Tensor, strides: Any, padding: Any, out_dtype: str | None, output_padding: Any
 ) -> Tensor:
-    """A transposed convolution of NCHW images by IOHW kernels."""
+    """Return the transposed convolution of NCHW images with IOHW kernels."""
     return _transposed(Input, Filter, strides, padding, out_dtype, output_padding)
 
 
@@ -80,14 +80,14 @@ def group_conv2d_transpose_nchw(
     output_padding: Any,
     groups: int,
 ) -> Tensor:
-    """A transposed convolution of NCHW images in ``groups`` of channels."""
+    """Return the transposed convolution of NCHW images in ``groups`` groups of channels."""
     return _transposed(data, kernel, stride, padding, out_dtype, output_padding, groups)
 
 
 def conv3d_transpose_ncdhw(
     Input: Tensor, Filter: Tensor, strides: Any, padding: Any, out_dtype: str | None, output_padding: Any
 ) -> Tensor:
-    """A transposed convolution of NCDHW volumes by IODHW kernels."""
+    """Return the transposed convolution of NCDHW volumes with IODHW kernels."""
     return _transposed(Input, Filter, strides, padding, out_dtype, output_padding)
 
 
@@ -100,7 +100,7 @@ def group_conv3d_transpose_ncdhw(
     output_padding: Any,
     groups: int,
 ) -> Tensor:
-    """A transposed convolution of NCDHW volumes in ``groups`` of channels."""
+    """Return the transposed convolution of NCDHW volumes in ``groups`` groups of channels."""
     return _transposed(data, kernel, strides, padding, out_dtype, output_padding, groups)
 
 

@@ -1,4 +1,4 @@
-"""Products, padding and other layers."""
+"""Matrix products, padding and other layers."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def dense(
     auto_scheduler_rewritten_layout: str = "",
     meta_schedule_original_shape: Any = None,
 ) -> Tensor:
-    """Rows of ``data`` times rows of ``weight``, plus ``bias``."""
+    """Return ``data`` times the transpose of ``weight``, plus ``bias``."""
     made = operate("nn.dense", lambda x, w: relay.nn.dense(x, w, out_dtype=out_dtype or ""), data, weight)
     if bias is None:
         return made
@@ -42,7 +42,7 @@ def matmul(
     auto_scheduler_rewritten_layout: str = "",
     meta_schedule_original_shape: Any = None,
 ) -> Tensor:
-    """The product of two matrices, plus ``bias``."""
+    """Return the product of two matrices, plus ``bias``."""
     options = {"out_dtype": out_dtype or "", "transpose_a": transpose_a, "transpose_b": transpose_b}
     made = operate("nn.matmul", lambda x, w: relay.nn.matmul(x, w, **options), tensor_a, tensor_b)
     if bias is None:
@@ -60,7 +60,7 @@ def batch_matmul(
     auto_scheduler_rewritten_layout: str = "",
     meta_schedule_original_shape: Any = None,
 ) -> Tensor:
-    """Products of matrices, one of each pair of the batch; the second is transposed by default."""
+    """Return the matrix product of each pair in the batch. ``tensor_b`` is transposed by default."""
     return operate(
         "nn.batch_matmul",
         lambda x, y: relay.nn.batch_matmul(x, y, out_dtype or "", transpose_a, transpose_b),
@@ -77,7 +77,7 @@ def pad(
     name: str = "PadInput",
     attrs: Any = None,
 ) -> Tensor:
-    """``data`` with elements ``pad_value`` before and behind each axis."""
+    """Return ``data`` padded with ``pad_value`` before and after each axis."""
     after = pad_before if pad_after is None else pad_after
     value = pad_value.value if isinstance(pad_value, e.Const) else pad_value
     width = tuple(zip(map(_int, pad_before), map(_int, after), strict=True))
@@ -89,7 +89,7 @@ def _int(value: Any) -> int:
 
 
 def dilate(data: Tensor, strides: Any, dilation_value: Any = 0.0, name: str = "DilatedInput") -> Tensor:
-    """``data`` with ``strides - 1`` elements ``dilation_value`` between those of each axis."""
+    """Return ``data`` with ``strides - 1`` elements ``dilation_value`` between the elements of each axis."""
     steps = [_int(one) for one in strides]
     if len(steps) != data.ndim:
         raise UnsupportedError(f"topi.nn.dilate: {len(steps)} strides of {data.ndim} axes", Span.of_caller())
@@ -104,7 +104,7 @@ def dilate(data: Tensor, strides: Any, dilation_value: Any = 0.0, name: str = "D
 
 
 def flatten(data: Tensor) -> Tensor:
-    """All axes but the first as one."""
+    """Return ``data`` with all axes but the first merged into one."""
     return operate("nn.flatten", lambda x: relay.reshape(x, (0, -1)), data)
 
 
@@ -118,19 +118,20 @@ def _scale_shift(x: Tensor, scale: Tensor, shift: Tensor, axis: int) -> Tensor:
 
 
 def scale_shift_nchw(Input: Tensor, Scale: Tensor, Shift: Tensor) -> Tensor:
-    """Each channel of NCHW images times its scale plus its shift."""
+    """Return NCHW images multiplied by a scale plus a shift for each channel."""
     return _scale_shift(Input, Scale, Shift, 1)
 
 
 def scale_shift_nhwc(Input: Tensor, Scale: Tensor, Shift: Tensor) -> Tensor:
-    """Each channel of NHWC images times its scale plus its shift."""
+    """Return NHWC images multiplied by a scale plus a shift for each channel."""
     return _scale_shift(Input, Scale, Shift, 3)
 
 
 def nll_loss(
     predictions: Tensor, targets: Tensor, weights: Tensor, reduction: str, ignore_index: int
 ) -> Tensor:
-    """The negative logarithms of what was predicted for the ``targets``, weighted."""
+    """Return the negative log-likelihood loss: the negated log-probabilities ``predictions`` of ``targets``,
+    weighted by class."""
     return operate(
         "nn.nll_loss",
         lambda *x: relay.nn.nll_loss(*x, reduction, ignore_index),
@@ -141,7 +142,7 @@ def nll_loss(
 
 
 def depth_to_space(data: Tensor, block_size: int, layout: str = "NCHW", mode: str = "DCR") -> Tensor:
-    """Blocks of channels as blocks of an image."""
+    """Return ``data`` with groups of ``block_size**2`` channels rearranged into blocks of pixels."""
     made = operate(
         "nn.depth_to_space",
         lambda x: relay.nn.depth_to_space(x, block_size, mode={"CDR": "CRD"}.get(mode, mode)),
@@ -151,7 +152,7 @@ def depth_to_space(data: Tensor, block_size: int, layout: str = "NCHW", mode: st
 
 
 def space_to_depth(data: Tensor, block_size: int, layout: str = "NCHW") -> Tensor:
-    """Blocks of an image as channels."""
+    """Return ``data`` with blocks of ``block_size`` by ``block_size`` pixels rearranged into channels."""
     first = moved(data, layout, "NCHW")
     made = operate("nn.space_to_depth", lambda x: relay.nn.space_to_depth(x, block_size), first)
     return moved(made, "NCHW", layout)

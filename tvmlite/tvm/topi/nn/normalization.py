@@ -1,4 +1,4 @@
-"""Normalization."""
+"""Normalization layers."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tvmlite.tvm.topi.operate import operate
 def lrn(
     data: Tensor, size: int, axis: int = 1, alpha: float = 0.0001, beta: float = 0.75, bias: float = 2
 ) -> Tensor:
-    """Local response normalization along ``axis``."""
+    """Return the local response normalization of ``data`` along ``axis``."""
     return operate("nn.lrn", lambda x: relay.nn.lrn(x, size, axis, bias, alpha, beta), data)
 
 
@@ -33,10 +33,10 @@ def batch_norm(
     training: bool | None = None,
     momentum: float | None = None,
 ) -> list[Tensor]:
-    """``data`` normalized by the moving statistics along ``axis`` (by default 1), and copies of those.
+    """Return ``data`` normalized by the moving statistics of ``axis`` (by default 1), and copies of these.
 
-    With ``training`` it is normalized by its own statistics, and the moving ones take the part ``momentum``
-    (by default 0.1) of them.
+    With ``training``, ``data`` is normalized by its own statistics, and the returned moving statistics are
+    ``(1 - momentum) * moving + momentum * own``, where ``momentum`` is 0.1 by default.
     """
     place = 1 if axis is None else axis
     part = 0.1 if momentum is None else momentum
@@ -65,8 +65,8 @@ def _axes(data: Tensor, axis: Any) -> list[int]:
 
 
 def _over(data: Tensor, axis: Any, normalized: Callable[..., Any]) -> Callable[..., Any]:
-    """The relay expression ``normalized(x, *weights)`` of the axes ``axis`` as one, the last; the weights
-    have these axes."""
+    """A function that makes the Relay expression ``normalized(x, *weights)``. Several axes ``axis``, which
+    are also those of the weights, are merged into one, the last."""
     axes = _axes(data, axis)
     order = [n for n in range(data.ndim) if n not in axes] + axes
     shape = [data.shape[n] for n in order]
@@ -81,7 +81,7 @@ def _over(data: Tensor, axis: Any, normalized: Callable[..., Any]) -> Callable[.
 
 
 def layer_norm(data: Tensor, gamma: Tensor, beta: Tensor, axis: Any, epsilon: float = 1e-5) -> Tensor:
-    """``data`` normalized along ``axis``, or several together."""
+    """Return ``data`` normalized along ``axis``, or jointly along several axes."""
 
     def normalized(x: Any, g: Any, b: Any, axis: int = -1) -> Any:
         return relay.nn.layer_norm(x, g, b, axis, epsilon)
@@ -90,7 +90,7 @@ def layer_norm(data: Tensor, gamma: Tensor, beta: Tensor, axis: Any, epsilon: fl
 
 
 def instance_norm(data: Tensor, gamma: Tensor, beta: Tensor, axis: Any, epsilon: float = 1e-5) -> Tensor:
-    """``data`` normalized along ``axis``, or several together, which the weights have, too."""
+    """Return ``data`` normalized along ``axis``, or jointly along several. The weights have these axes."""
     return layer_norm(data, gamma, beta, axis, epsilon)
 
 
@@ -103,7 +103,7 @@ def group_norm(
     axes: Any,
     epsilon: float = 1e-5,
 ) -> Tensor:
-    """Groups of channels normalized, each over its channels and ``axes`` together."""
+    """Return ``data`` with each group of channels normalized over its channels and ``axes``."""
     channel, others = channel_axis % data.ndim, _axes(data, axes)
     order = [n for n in range(data.ndim) if n not in (channel, *others)] + [channel, *others]
     shape = [data.shape[n] for n in order]
@@ -118,7 +118,7 @@ def group_norm(
 
 
 def rms_norm(data: Tensor, weight: Tensor, axis: Any, epsilon: float = 1e-5) -> Tensor:
-    """``data`` divided by its root mean square along ``axis``, or several together, times ``weight``."""
+    """Return ``data`` divided by its root mean square along one or jointly several axes, times ``weight``."""
 
     def normalized(x: Any, g: Any, axis: int = -1) -> Any:
         return relay.nn.rms_norm(x, g, axis, epsilon)

@@ -1,4 +1,4 @@
-"""Padding as TOPI takes it: a number, one or two an axis, ``"SAME"`` or ``"VALID"``."""
+"""TOPI's ``padding`` parameters: one int, one or two ints per axis, ``"SAME"`` or ``"VALID"``."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from tvmlite.tvm.topi.operate import operate
 
 
 def moved(data: Tensor, layout: str, wanted: str) -> Tensor:
-    """``data`` of ``layout`` with its axes as in ``wanted``: operators compute with the channels first.
-    Either may have blocks of axes, as ``"NCHW16c"`` has."""
+    """``data`` converted from ``layout`` to ``wanted``, since operators are computed with channels first.
+    Either layout may be blocked, such as ``"NCHW16c"``."""
     if layout == wanted:
         return data
     if not (layout.isupper() and wanted.isupper()):
@@ -29,7 +29,7 @@ def moved(data: Tensor, layout: str, wanted: str) -> Tensor:
 
 
 def each(value: Any, count: int) -> tuple[int, ...]:
-    """``value``, a number or one an axis, as a tuple of ``count`` ints."""
+    """``value``, one number for all axes or one per axis, as a tuple of ``count`` ints."""
     given = tuple(value) if isinstance(value, (tuple, list)) else (value,) * count
     if len(given) != count:
         raise arguments.refused("topi: a number for each axis", value, f"{count} ints")
@@ -37,7 +37,7 @@ def each(value: Any, count: int) -> tuple[int, ...]:
 
 
 def extent(value: Any) -> Any:
-    """An extent of a kernel as an int, where it is known."""
+    """An extent as an int if it is a constant, else the expression."""
     return value if isinstance(value, e.Expr) and not isinstance(value, e.Const) else each(value, 1)[0]
 
 
@@ -47,8 +47,8 @@ def sides(
     size: Sequence[Any],
     dilation: Sequence[int],
 ) -> tuple[int, ...]:
-    """The padding before all axes of windows of ``size``, then behind them. With ``"SAME"`` there are as many
-    windows as elements when the stride is 1: what does not halve goes in front, as TOPI has it."""
+    """The padding before each axis, then after each axis, for windows of ``size``. With ``"SAME"`` and stride
+    1, there are as many windows as elements; if the padding is odd, the larger part is before, as in TOPI."""
     count = len(size)
     if not isinstance(padding, str):
         given = tuple(padding) if isinstance(padding, (tuple, list)) else (padding,) * count

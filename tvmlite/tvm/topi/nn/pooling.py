@@ -1,4 +1,4 @@
-"""Pooling."""
+"""Pooling layers."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def _pool(
     around = each(padding, 2 * count)
     given = moved(data, layout, first)
     if pool_type == "max" and "float" in data.dtype and (ceil_mode or any(around)):
-        # As in TVM the padding is the least number: a window of nothing else has that.
+        # As in TVM, padding is the lowest finite number, which is the maximum of a window of padding only.
         tail = each(stride, count) if ceil_mode else (1,) * count
         behind = (n + step - 1 for n, step in zip(around[count:], tail, strict=True))
         least = float(np.finfo(numpy_of(data.dtype)).min)
@@ -73,7 +73,7 @@ def pool1d(
     layout: str = "NCW",
     count_include_pad: bool = True,
 ) -> Tensor:
-    """The maximum or average of windows of sequences."""
+    """Return the maximum or average of each window of sequences."""
     options = (pool_type, ceil_mode, layout, count_include_pad)
     return _pool(1, data, kernel, stride, dilation, padding, *options)
 
@@ -89,7 +89,7 @@ def pool2d(
     layout: str = "NCHW",
     count_include_pad: bool = True,
 ) -> Tensor:
-    """The maximum or average of windows of images."""
+    """Return the maximum or average of each window of images."""
     options = (pool_type, ceil_mode, layout, count_include_pad)
     return _pool(2, data, kernel, stride, dilation, padding, *options)
 
@@ -105,7 +105,7 @@ def pool3d(
     layout: str = "NCDHW",
     count_include_pad: bool = True,
 ) -> Tensor:
-    """The maximum or average of windows of volumes."""
+    """Return the maximum or average of each window of volumes."""
     options = (pool_type, ceil_mode, layout, count_include_pad)
     return _pool(3, data, kernel, stride, dilation, padding, *options)
 
@@ -120,12 +120,12 @@ def pool(
     layout: str = "NCHW",
     count_include_pad: bool = True,
 ) -> Tensor:
-    """``pool2d`` of undilated windows, as older programs call it."""
+    """``pool2d`` without dilation, under its older name."""
     return pool2d(data, kernel, stride, 1, padding, pool_type, ceil_mode, layout, count_include_pad)
 
 
 def global_pool(data: Tensor, pool_type: str, layout: str = "NCHW") -> Tensor:
-    """The maximum or average of whole images."""
+    """Return the maximum or average of each channel of whole images."""
     make = getattr(relay.nn, f"global_{_kind(pool_type)}_pool2d")
     return moved(operate("nn.global_pool", make, moved(data, layout, "NCHW")), "NCHW", layout)
 
@@ -138,12 +138,13 @@ def _adaptive(count: int, data: Tensor, output_size: Any, pool_type: str, layout
 
 
 def adaptive_pool(data: Tensor, output_size: Any, pool_type: str, layout: str = "NCHW") -> Tensor:
-    """The maximum or average of as many windows of images as ``output_size`` has elements."""
+    """Return the maximum or average of windows of images that are chosen so that the result has the size
+    ``output_size``."""
     return _adaptive(2, data, output_size, pool_type, layout)
 
 
 def adaptive_pool1d(data: Tensor, output_size: Any, pool_type: str, layout: str = "NCW") -> Tensor:
-    """``adaptive_pool`` of rows."""
+    """``adaptive_pool`` of sequences."""
     return _adaptive(1, data, output_size, pool_type, layout)
 
 

@@ -1,4 +1,4 @@
-"""``tvm.topi.nn.qnn``: quantized values that stay floats; their dtype is a number known when it runs."""
+"""``tvm.topi.nn.qnn``: simulated quantization in floats; the quantized dtype is a code known at run time."""
 
 from __future__ import annotations
 
@@ -23,7 +23,8 @@ SQNN_CODE_TO_DTYPE = {code: dtype for dtype, code in SQNN_DTYPE_TO_CODE.items()}
 
 
 def _of_channels(name: str, values: Tensor | None, axis: int) -> Any:
-    """``values``, one or one for each channel of ``axis``, at a place of the data."""
+    """A function from indices of the data to the element of ``values``, which has one element for all or one
+    for each channel along ``axis``."""
     tensor = arguments.instance(name, values, Tensor, "a tensor")
     return lambda i: tensor(te.indexmod(i[axis], tensor.shape[0]))
 
@@ -35,9 +36,9 @@ def simulated_quantize(
     output_zero_point: Tensor | None = None,
     axis: int = -1,
 ) -> Tensor:
-    """``round(data / output_scale) + output_zero_point`` within the range of a dtype, as the floats that
-    ``data`` has. ``out_dtype``, of no axes, is the dtype's number in ``SQNN_DTYPE_TO_CODE``; ``"disable"`` is
-    ``data`` itself."""
+    """Return ``round(data / output_scale) + output_zero_point``, clipped to the range of the quantized dtype,
+    in the float dtype of ``data``. ``out_dtype`` is a 0-dimensional tensor with the code of the quantized
+    dtype in ``SQNN_DTYPE_TO_CODE``; for the code of ``"disable"``, ``data`` is returned."""
     scale = _of_channels("topi.nn.simulated_quantize: output_scale", output_scale, axis)
     zero = _of_channels("topi.nn.simulated_quantize: output_zero_point", output_zero_point, axis)
 
@@ -61,8 +62,8 @@ def simulated_dequantize(
     input_zero_point: Tensor | None = None,
     axis: int = -1,
 ) -> Tensor:
-    """``(data - input_zero_point) * input_scale``; ``data`` itself if the dtype's number ``in_dtype`` is that
-    of ``"disable"``."""
+    """Return ``(data - input_zero_point) * input_scale``, or ``data`` if the code ``in_dtype`` is that of
+    ``"disable"``."""
     scale = _of_channels("topi.nn.simulated_dequantize: input_scale", input_scale, axis)
     zero = _of_channels("topi.nn.simulated_dequantize: input_zero_point", input_zero_point, axis)
 

@@ -1,4 +1,4 @@
-"""Layers that go from step to step."""
+"""Recurrent layers."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ def lstm(
     reverse: bool = False,
     weight_layout: str = "IFGO",
 ) -> tuple[Tensor, Tensor]:
-    """The hidden states (steps, batch, projected or hidden units) and the cells (steps, batch, hidden units)
-    of a long short-term memory that reads ``Xs`` (steps, batch, inputs), from its end with ``reverse``.
+    """Return the hidden states (steps, batch, projected or hidden units) and the cell states (steps, batch,
+    hidden units) of an LSTM that reads ``Xs`` (steps, batch, inputs), from the end with ``reverse``.
 
-    Rows of ``Wi`` (4 x hidden, inputs) and ``Wh`` (4 x hidden, states), and the biases ``Bi`` and ``Bh``, are
-    those of the gates in the order ``weight_layout``: input, forget, cell, output. ``proj`` (states, hidden)
-    projects the hidden states, ``p_i``, ``p_f`` and ``p_o`` (batch, hidden) are peepholes of the cells.
-    States begin with ``h_init`` and ``c_init``, or 0.
+    The rows of ``Wi`` (4 x hidden, inputs) and ``Wh`` (4 x hidden, states), and the biases ``Bi`` and ``Bh``,
+    are those of the input, forget, cell and output gates, in the order ``weight_layout``. ``proj`` (states,
+    hidden) projects the hidden states; ``p_i``, ``p_f`` and ``p_o`` (batch, hidden) are peephole weights.
+    The initial states are ``h_init`` and ``c_init``, by default 0.
     """
     if sorted(weight_layout) != sorted("IFGO"):
         raise arguments.refused("topi.nn.lstm: weight_layout", weight_layout, "an order of IFGO")
@@ -62,7 +62,7 @@ def lstm(
         row, act = weight_layout.index(name) * units, g_act if name == "G" else f_act
 
         def element(t: Any, b: Any, n: Any) -> Any:
-            step = te.min(steps - t, steps - 1) if reverse else te.max(t - 1, 0)  # the first is no step
+            step = te.min(steps - t, steps - 1) if reverse else te.max(t - 1, 0)  # row 0: initial state
             total = from_input[step, b, row + n] + from_state[t, b, row + n]
             for bias in (Bi, Bh):
                 total = total if bias is None else total + bias[row + n]

@@ -1,4 +1,4 @@
-"""Windows of images that are moved, compared, enlarged, or in batches; and buffers of time steps."""
+"""Deformable convolution, correlation, upsampling, space-to-batch, mirror padding and FIFO buffers."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def _ints(values: Any) -> tuple[int, ...]:
 def space_to_batch_nd(
     data: Tensor, block_shape: Any, pad_before: Any, pad_after: Any, pad_value: float = 0.0
 ) -> Tensor:
-    """Blocks of ``data``, padded before, as further elements of the batch."""
+    """Return ``data``, padded and with the elements of blocks of ``block_shape`` moved to the batch axis."""
     paddings = tuple(zip(_ints(pad_before), _ints(pad_after), strict=True))
     shape = _ints(block_shape)
     return operate(
@@ -30,7 +30,7 @@ def space_to_batch_nd(
 
 
 def batch_to_space_nd(data: Tensor, block_shape: Any, crop_begin_list: Any, crop_end_list: Any) -> Tensor:
-    """Elements of the batch as blocks, of which the ends are then cut off."""
+    """Return ``data`` with elements of the batch axis moved to blocks of ``block_shape``, then cropped."""
     crops = tuple(zip(_ints(crop_begin_list), _ints(crop_end_list), strict=True))
     shape = _ints(block_shape)
     return operate("nn.batch_to_space_nd", lambda x: relay.nn.batch_to_space_nd(x, shape, crops), data)
@@ -43,14 +43,14 @@ def mirror_pad(
     mode: str = "SYMMETRIC",
     name: str = "MirrorPadInput",
 ) -> Tensor:
-    """``data`` with its own elements, mirrored, before and behind each axis."""
+    """Return ``data`` padded with its mirror image before and after each axis."""
     after = pad_before if pad_after is None else pad_after
     width = tuple(zip(_ints(pad_before), _ints(after), strict=True))
     return operate("nn.mirror_pad", lambda x: relay.nn.mirror_pad(x, width, mode), data)
 
 
 def fifo_buffer(data: Tensor, buffer: Tensor, axis: int) -> Tensor:
-    """``buffer`` with ``data`` behind it and as much less at its front."""
+    """Return ``buffer`` with ``data`` appended along ``axis`` and as many elements dropped at the front."""
     return operate("nn.fifo_buffer", lambda x, b: relay.nn.fifo_buffer(x, b, axis), data, buffer)
 
 
@@ -64,7 +64,8 @@ def correlation_nchw(
     padding: Any,
     is_multiply: bool,
 ) -> Tensor:
-    """How alike two images are where one is moved."""
+    """Return the correlation of patches of ``data1`` with displaced patches of ``data2``: the mean of
+    products or, without ``is_multiply``, of absolute differences."""
     around = _ints(padding) if isinstance(padding, (tuple, list)) else (int(padding),) * 4
     around = around * 2 if len(around) == 2 else around
     options = kernel_size, max_displacement, stride1, stride2, around, is_multiply
@@ -82,7 +83,7 @@ def deformable_conv2d_nchw(
     groups: int,
     out_dtype: str | None,
 ) -> Tensor:
-    """A convolution of NCHW images whose windows are moved by ``offset``."""
+    """Return the deformable convolution of NCHW images: elements of windows are displaced by ``offset``."""
     size = tuple(map(extent, kernel.shape[2:]))
     spread, steps = each(dilation, 2), each(strides, 2)
     around = sides("nn.deformable_conv2d", padding, size, spread)
@@ -118,7 +119,7 @@ def deformable_conv2d_nhwc(
     groups: int,
     out_dtype: str | None,
 ) -> Tensor:
-    """A convolution of NHWC images whose windows are moved by ``offset``, by HWIO kernels."""
+    """Return the deformable convolution of NHWC images with HWIO kernels."""
     first = moved(data, "NHWC", "NCHW"), moved(offset, "NHWC", "NCHW"), moved(kernel, "HWIO", "OIHW")
     made = deformable_conv2d_nchw(*first, strides, padding, dilation, deformable_groups, groups, out_dtype)
     return moved(made, "NCHW", "NHWC")
@@ -133,7 +134,7 @@ def upsampling(
     align_corners: bool = False,
     output_shape: Any = None,
 ) -> Tensor:
-    """Images so many times as high and as wide; ``output_shape`` follows from the others."""
+    """Return images enlarged by ``scale_h`` and ``scale_w``. ``output_shape`` is ignored."""
     options = scale_h, scale_w, "NCHW", method, align_corners
     made = operate("nn.upsampling", lambda x: relay.nn.upsampling(x, *options), moved(data, layout, "NCHW"))
     return moved(made, "NCHW", layout)
@@ -149,7 +150,7 @@ def upsampling3d(
     coordinate_transformation_mode: str = "half_pixel",
     output_shape: Any = None,
 ) -> Tensor:
-    """Volumes so many times as deep, as high and as wide; ``output_shape`` follows from the others."""
+    """Return volumes enlarged by ``scale_d``, ``scale_h`` and ``scale_w``. ``output_shape`` is ignored."""
     options = scale_d, scale_h, scale_w, "NCDHW", method, coordinate_transformation_mode
     first = moved(data, layout, "NCDHW")
     made = operate("nn.upsampling3d", lambda x: relay.nn.upsampling3d(x, *options), first)

@@ -1,4 +1,4 @@
-"""Products with matrices of which only some elements are kept."""
+"""Operations on sparse matrices in compressed row formats (CSR and BSR)."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ def sparse_dense(
     sparse_indptr: Tensor,
     sparse_lhs: bool = False,
 ) -> Tensor:
-    """Rows of ``dense_data`` times rows of a matrix in compressed rows, of elements or of blocks; with
-    ``sparse_lhs`` rows of that matrix times rows of ``dense_data``."""
+    """Return ``dense_data`` times the transpose of a CSR or BSR matrix or, with ``sparse_lhs``, that matrix
+    times the transpose of ``dense_data``."""
 
     def formula(*x: Any) -> Any:
         made = relay.nn.sparse_dense(*x)
@@ -28,7 +28,7 @@ def sparse_dense(
 
 
 def sparse_transpose(sparse_data: Tensor, sparse_indices: Tensor, sparse_indptr: Tensor) -> list[Tensor]:
-    """The transpose of a matrix in compressed rows: its data, indices and row pointers."""
+    """Return the data, indices and row pointers of the transpose of a square CSR matrix."""
     return operate(
         "nn.sparse_transpose", relay.nn.sparse_transpose, sparse_data, sparse_indices, sparse_indptr
     )
@@ -37,7 +37,7 @@ def sparse_transpose(sparse_data: Tensor, sparse_indices: Tensor, sparse_indptr:
 def sparse_add(
     dense_data: Tensor, sparse_data: Tensor, sparse_indices: Tensor, sparse_indptr: Tensor
 ) -> Tensor:
-    """``dense_data`` plus a matrix in compressed rows."""
+    """Return ``dense_data`` plus a CSR matrix."""
     return operate(
         "nn.sparse_add", relay.nn.sparse_add, dense_data, sparse_data, sparse_indices, sparse_indptr
     )

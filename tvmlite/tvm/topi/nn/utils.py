@@ -1,4 +1,4 @@
-"""``tvm.topi.nn.utils``: paddings and strides as numbers."""
+"""``tvm.topi.nn.utils``: padding as tuples of ints."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from tvmlite.tvm.topi.utils import get_const_int
 
 
 def get_pad_tuple(padding: Any, kernel: Sequence[int]) -> tuple[int, ...]:
-    """The padding above, left of, below and right of images: of a number, two, four, ``"SAME"`` or
-    ``"VALID"``, for windows of the size ``kernel``."""
+    """Return the padding (top, left, bottom, right) of images for windows of the size ``kernel``. ``padding``
+    is one, two or four ints, ``"SAME"`` or ``"VALID"``."""
     return sides("get_pad_tuple", padding, kernel, (1,) * len(kernel))
 
 
 def get_pad_tuple1d(padding: Any, kernel: Any) -> tuple[int, ...]:
-    """The padding before and behind rows, for windows of the size ``kernel``, an int or one in a tuple."""
+    """Return the padding (before, after) of sequences for windows of ``kernel`` elements."""
     return get_pad_tuple(padding, kernel if isinstance(kernel, (tuple, list)) else (kernel,))
 
 
 def get_pad_tuple3d(padding: Any, kernel: Sequence[int]) -> tuple[int, ...]:
-    """The padding in front of, above and left of volumes, then behind, below and right of them."""
+    """Return the padding (front, top, left, back, bottom, right) of volumes."""
     return get_pad_tuple(padding, kernel)
 
 
@@ -31,7 +31,7 @@ get_pad_tuple_generic = get_pad_tuple
 
 
 def infer_pad(data: Tensor, data_pad: Tensor | None) -> tuple[int, int]:
-    """The padding on each side of the rows and columns of NCHW ``data``, of which ``data_pad`` was made."""
+    """Return the padding on each side of the rows and columns of NCHW ``data``; ``data_pad`` is padded."""
     if data_pad is None:
         return 0, 0
     rows, columns = (

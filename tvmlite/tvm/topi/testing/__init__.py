@@ -1,4 +1,4 @@
-"""``tvm.topi.testing``: what operators compute, in plain numpy."""
+"""``tvm.topi.testing``: reference implementations of operators in numpy."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def _around(padding: Any, size: tuple[int, int]) -> tuple[int, int, int, int]:
 def conv2d_nchw_python(
     a_np: np.ndarray, w_np: np.ndarray, stride: Any, padding: Any, groups: int = 1
 ) -> np.ndarray:
-    """The convolution of NCHW images by OIHW kernels."""
+    """The convolution of NCHW images with OIHW kernels."""
     step_h, step_w = _pair(stride)
     images, channels = a_np.shape[:2]
     outputs, inside, rows, columns = w_np.shape
@@ -58,13 +58,13 @@ def conv2d_nchw_python(
 def conv2d_nhwc_python(
     a_np: np.ndarray, w_np: np.ndarray, stride: Any, padding: Any, groups: int = 1
 ) -> np.ndarray:
-    """The convolution of NHWC images by HWIO kernels."""
+    """The convolution of NHWC images with HWIO kernels."""
     made = conv2d_nchw_python(a_np.transpose(0, 3, 1, 2), w_np.transpose(3, 2, 0, 1), stride, padding, groups)
     return made.transpose(0, 2, 3, 1)
 
 
 def conv2d_hwcn_python(a_np: np.ndarray, w_np: np.ndarray, stride: Any, padding: Any) -> np.ndarray:
-    """The convolution of HWCN images by HWIO kernels."""
+    """The convolution of HWCN images with HWIO kernels."""
     made = conv2d_nchw_python(a_np.transpose(3, 2, 0, 1), w_np.transpose(3, 2, 0, 1), stride, padding)
     return made.transpose(2, 3, 1, 0)
 
@@ -72,7 +72,7 @@ def conv2d_hwcn_python(a_np: np.ndarray, w_np: np.ndarray, stride: Any, padding:
 def depthwise_conv2d_python_nchw(
     input_np: np.ndarray, filter_np: np.ndarray, stride: Any, padding: Any
 ) -> np.ndarray:
-    """Each channel of NCHW images by its own kernels, (channels, multiplier, height, width)."""
+    """The depthwise convolution of NCHW images with kernels (channels, multiplier, height, width)."""
     channels, multiplier, rows, columns = filter_np.shape
     kernels = filter_np.reshape(channels * multiplier, 1, rows, columns)
     return conv2d_nchw_python(input_np, kernels, stride, padding, channels)
@@ -81,7 +81,7 @@ def depthwise_conv2d_python_nchw(
 def depthwise_conv2d_python_nhwc(
     input_np: np.ndarray, filter_np: np.ndarray, stride: Any, padding: Any
 ) -> np.ndarray:
-    """Each channel of NHWC images by its own kernels, (height, width, channels, multiplier)."""
+    """The depthwise convolution of NHWC images with kernels (height, width, channels, multiplier)."""
     made = depthwise_conv2d_python_nchw(
         input_np.transpose(0, 3, 1, 2), filter_np.transpose(2, 3, 0, 1), stride, padding
     )
@@ -91,7 +91,7 @@ def depthwise_conv2d_python_nhwc(
 def dilate_python(
     input_np: np.ndarray, strides: Any, dilation_value: float = 0.0, out_dtype: Any = None
 ) -> np.ndarray:
-    """``input_np`` with ``strides - 1`` elements between those of each axis."""
+    """``input_np`` with ``strides - 1`` elements inserted between the elements of each axis."""
     shape = tuple((n - 1) * s + 1 for n, s in zip(input_np.shape, strides, strict=True))
     out = np.full(shape, dilation_value, out_dtype or input_np.dtype)
     out[tuple(slice(None, None, s) for s in strides)] = input_np
@@ -105,14 +105,14 @@ def softmax_python(a_np: np.ndarray, axis: int = 1) -> np.ndarray:
 
 
 def log_softmax_python(a_np: np.ndarray, axis: int = 1) -> np.ndarray:
-    """The logarithm of the softmax."""
+    """The logarithm of ``softmax_python``."""
     return np.log(softmax_python(a_np.astype("float64"), axis)).astype(a_np.dtype)
 
 
 def batch_matmul(
     x: np.ndarray, y: np.ndarray, out_dtype: Any = None, trans_x: bool = False, trans_y: bool = True
 ) -> np.ndarray:
-    """Products of matrices, the second transposed by default."""
+    """The matrix product of each pair in the batch; ``y`` is transposed by default."""
     left = x.transpose(0, 2, 1) if trans_x else x
     right = y.transpose(0, 2, 1) if trans_y else y
     kind = out_dtype or x.dtype
@@ -127,19 +127,19 @@ def dense(
     use_relu: bool = False,
     out_dtype: Any = None,
 ) -> np.ndarray:
-    """Rows of ``x`` times rows of ``y``."""
+    """``x`` times the transpose of ``y``, plus ``bias`` with ``use_bias``, at least 0 with ``use_relu``."""
     made = x.astype(out_dtype or x.dtype) @ y.astype(out_dtype or y.dtype).T
     made = made + bias if use_bias else made
     return np.maximum(made, 0) if use_relu else made
 
 
 def scale_shift_nchw_python(input_np: np.ndarray, scale_np: np.ndarray, shift_np: np.ndarray) -> np.ndarray:
-    """Each channel times its scale plus its shift."""
+    """NCHW images multiplied by a scale plus a shift for each channel."""
     return input_np * scale_np[:, None, None] + shift_np[:, None, None]
 
 
 def get_injective_schedule(target: Any) -> Callable[..., Any]:
-    """The schedule of element-wise operators."""
+    """The schedule function for element-wise operators."""
     return _schedule
 
 
@@ -148,12 +148,12 @@ get_softmax_schedule = get_injective_schedule
 
 
 def get_conv2d_nchw_implement(target: Any) -> tuple[Callable[..., Any], Callable[..., Any]]:
-    """The convolution of NCHW images, and its schedule."""
+    """The compute and the schedule function for a convolution of NCHW images."""
     return nn.conv2d_nchw, _schedule
 
 
 def dispatch(target: Any, dispatch_map: Any) -> Any:
-    """Of a dict by kinds of targets, what is for CPUs."""
+    """The entry for CPUs in ``dispatch_map``, a dict by kinds of targets, or else the first entry."""
     for key in ("cpu", "x86", "llvm", "generic"):
         if key in dispatch_map:
             return dispatch_map[key]
@@ -168,8 +168,8 @@ def compare_numpy_tvm(
     compute: Callable[..., Any],
     schedule: Callable[..., Any],
 ) -> None:
-    """An AssertionError unless ``compute`` of ``inputs``, scheduled and built for ``target``, gives
-    ``output``."""
+    """Raise an AssertionError unless ``compute``, scheduled and built for ``target``, returns ``output`` for
+    ``inputs``."""
     tensors = [te.placeholder(one.shape, str(one.dtype)) for one in inputs]
     with Target(target):
         out = compute(*tensors)

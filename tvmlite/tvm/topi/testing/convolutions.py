@@ -1,4 +1,4 @@
-"""References of ``tvm.topi.testing`` for convolutions and pooling, in plain numpy."""
+"""Reference implementations in numpy of convolutions and pooling."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ import numpy as np
 
 
 def each(value: Any, rank: int) -> tuple[int, ...]:
-    """One number an axis: ``value``, or the one that it is for all."""
+    """``value``, one number for all axes or one per axis, as one number per axis."""
     return (int(value),) * rank if isinstance(value, (int, np.integer)) else tuple(map(int, value))
 
 
 def _around(padding: Any, size: Sequence[int]) -> list[tuple[int, int]]:
-    """The zeros before and after each axis."""
+    """The number of zeros before and after each axis."""
     rank = len(size)
     if padding == "VALID":
         return [(0, 0)] * rank
@@ -28,7 +28,7 @@ def _around(padding: Any, size: Sequence[int]) -> list[tuple[int, int]]:
 def convolved(
     a_np: np.ndarray, w_np: np.ndarray, stride: Any, padding: Any, dilation: Any = 1, groups: int = 1
 ) -> np.ndarray:
-    """A convolution of any rank, channels first, by kernels of output and input channels."""
+    """A convolution of any rank, with channels first and kernels in the layout OI..."""
     rank = a_np.ndim - 2
     stride, dilation = each(stride, rank), each(dilation, rank)
     size = [(n - 1) * step + 1 for n, step in zip(w_np.shape[2:], dilation, strict=True)]
@@ -52,22 +52,22 @@ def convolved(
 def conv1d_ncw_python(
     a_np: np.ndarray, w_np: np.ndarray, stride: Any, padding: Any, dilation: Any = 1
 ) -> np.ndarray:
-    """The convolution of NCW rows by OIW kernels."""
+    """The convolution of NCW sequences with OIW kernels."""
     return convolved(a_np, w_np, stride, padding, dilation)
 
 
 def group_conv1d_ncw_python(
     a_np: np.ndarray, w_np: np.ndarray, stride: Any, padding: Any, dilation: Any, groups: int
 ) -> np.ndarray:
-    """The same in ``groups`` of channels."""
+    """``conv1d_ncw_python`` in ``groups`` groups of channels."""
     return convolved(a_np, w_np, stride, padding, dilation, groups)
 
 
 def depthwise_conv2d_python_nchwc(
     input_np: np.ndarray, filter_np: np.ndarray, stride: Any, padding: Any
 ) -> np.ndarray:
-    """Each channel of NCHWc images by kernels of its own, (output blocks, 1, height, width, 1, channels of a
-    block)."""
+    """The depthwise convolution of NCHWc images with kernels (output blocks, 1, height, width, 1, channels of
+    a block)."""
     image = input_np.transpose(0, 1, 4, 2, 3)
     blocks, _, height, width, _, size = filter_np.shape
     kernel = filter_np.transpose(0, 5, 1, 4, 2, 3).reshape(-1, 1, height, width)
@@ -80,14 +80,14 @@ def depthwise_conv2d_python_nchwc(
 def conv3d_ncdhw_python(
     a_np: np.ndarray, w_np: np.ndarray, stride: Any, padding: Any, groups: int = 1
 ) -> np.ndarray:
-    """The convolution of NCDHW volumes by OIDHW kernels."""
+    """The convolution of NCDHW volumes with OIDHW kernels."""
     return convolved(a_np, w_np, stride, padding, 1, groups)
 
 
 def conv3d_ndhwc_python(
     a_np: np.ndarray, w_np: np.ndarray, stride: Any, padding: Any, groups: int = 1
 ) -> np.ndarray:
-    """The convolution of NDHWC volumes by DHWIO kernels."""
+    """The convolution of NDHWC volumes with DHWIO kernels."""
     made = convolved(np.moveaxis(a_np, -1, 1), w_np.transpose(4, 3, 0, 1, 2), stride, padding, 1, groups)
     return np.moveaxis(made, 1, -1)
 
@@ -95,7 +95,7 @@ def conv3d_ndhwc_python(
 def _transposed(
     a_np: np.ndarray, w_np: np.ndarray, stride: Any, padding: Any, output_padding: Any, groups: int = 1
 ) -> np.ndarray:
-    """A transposed convolution of any rank, channels first, by kernels of input and output channels."""
+    """A transposed convolution of any rank, with channels first and kernels in the layout IO..."""
     rank = a_np.ndim - 2
     stride, more = each(stride, rank), each(output_padding, rank)
     size = w_np.shape[2:]
@@ -122,21 +122,21 @@ def _transposed(
 def conv1d_transpose_ncw_python(
     a_np: np.ndarray, w_np: np.ndarray, stride: Any, padding: Any, output_padding: Any
 ) -> np.ndarray:
-    """The transposed convolution of NCW rows by IOW kernels."""
+    """The transposed convolution of NCW sequences with IOW kernels."""
     return _transposed(a_np, w_np, stride, padding, output_padding)
 
 
 def group_conv1d_transpose_ncw_python(
     a_np: np.ndarray, w_np: np.ndarray, stride: Any, padding: Any, output_padding: Any, groups: int = 1
 ) -> np.ndarray:
-    """The same in ``groups`` of channels."""
+    """``conv1d_transpose_ncw_python`` in ``groups`` groups of channels."""
     return _transposed(a_np, w_np, stride, padding, output_padding, groups)
 
 
 def conv2d_transpose_nchw_python(
     a_np: np.ndarray, w_np: np.ndarray, stride: Any, padding: Any, output_padding: Any, groups: int = 1
 ) -> np.ndarray:
-    """The transposed convolution of NCHW images by IOHW kernels."""
+    """The transposed convolution of NCHW images with IOHW kernels."""
     return _transposed(a_np, w_np, stride, padding, output_padding, groups)
 
 
@@ -148,7 +148,7 @@ def conv2d_transpose_nhwc_python(
     padding: Any,
     output_padding: Any = (0, 0),
 ) -> np.ndarray:
-    """The transposed convolution of NHWC images by kernels in ``weight_format``."""
+    """The transposed convolution of NHWC images with kernels in the layout ``weight_format``."""
     kernel = weight.transpose([weight_format.index(axis) for axis in "IOHW"])
     made = _transposed(np.moveaxis(a_nhwc, -1, 1), kernel, stride, padding, output_padding)
     return np.moveaxis(made, 1, -1)
@@ -157,7 +157,7 @@ def conv2d_transpose_nhwc_python(
 def conv3d_transpose_ncdhw_python(
     a_np: np.ndarray, w_np: np.ndarray, stride: Any, padding: Any, output_padding: Any
 ) -> np.ndarray:
-    """The transposed convolution of NCDHW volumes by IODHW kernels."""
+    """The transposed convolution of NCDHW volumes with IODHW kernels."""
     return _transposed(a_np, w_np, stride, padding, output_padding)
 
 
@@ -174,7 +174,8 @@ def poolnd_python(
     dtype: str = "float32",
     layout: str | None = None,
 ) -> np.ndarray:
-    """The maxima or averages of windows, of data of any rank with channels first unless ``layout`` says."""
+    """The maximum or average of each window of data of any rank. Channels are the second axis, or the last if
+    ``layout`` ends with C."""
     rank = len(kernel)
     last = layout is not None and layout.endswith("C")
     data = np.moveaxis(np_data, -1, 1) if last else np_data
@@ -206,7 +207,7 @@ def poolnd_python(
 
 
 def adaptive_pool(np_data: np.ndarray, out_size: Any, pool_type: str, layout: str = "NCHW") -> np.ndarray:
-    """The maxima or averages of parts, as many as ``out_size`` says on each axis."""
+    """The maximum or average of each of ``out_size`` parts of every axis."""
     last = layout.endswith("C")
     data = np.moveaxis(np_data, -1, 1) if last else np_data
     counts = each(out_size, data.ndim - 2)

@@ -1,4 +1,4 @@
-"""References of ``tvm.topi.testing`` that move elements or normalize, in plain numpy."""
+"""Reference implementations in numpy of operators that move elements, normalizations and losses."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def _cut(begin: Any, end: Any, strides: Any, slice_mode: str = "end") -> tuple[s
 def strided_slice_python(
     data: np.ndarray, begin: Any, end: Any, strides: Any, slice_mode: str = "end", axes: Any = None
 ) -> np.ndarray:
-    """``data[begin:end:strides]`` of the first axes or of ``axes``; in mode "size" ends are counts."""
+    """``data[begin:end:strides]`` on the first axes or on ``axes``; in mode "size", ``end`` has counts."""
     cuts = _cut(begin, end, strides, slice_mode)
     at = [slice(None)] * data.ndim
     for axis, one in zip(range(len(cuts)) if axes is None else axes, cuts, strict=True):
@@ -35,21 +35,21 @@ def strided_slice_python(
 
 
 def strided_set_python(data: np.ndarray, v: np.ndarray, begin: Any, end: Any, strides: Any) -> np.ndarray:
-    """``data`` with ``data[begin:end:strides] = v``."""
+    """A copy of ``data`` after ``data[begin:end:strides] = v``."""
     result = data.copy()
     result[_cut(begin, end, strides)] = v
     return result
 
 
 def slice_axis_python(data: np.ndarray, axis: int, begin: int, end: int | None = None) -> np.ndarray:
-    """``data`` from ``begin`` to ``end`` of one axis."""
+    """``data`` from ``begin`` to ``end`` along ``axis``."""
     at = [slice(None)] * data.ndim
     at[axis] = slice(begin, end)
     return data[tuple(at)]
 
 
 def gather_python(data: np.ndarray, axis: int, indices: np.ndarray) -> np.ndarray:
-    """The elements at ``indices`` of ``axis``."""
+    """The elements at ``indices`` along ``axis``."""
     return np.take_along_axis(data, indices, axis)
 
 
@@ -61,7 +61,7 @@ def gather_nd_python(a_np: np.ndarray, indices_np: Any) -> np.ndarray:
 def matrix_set_diag(
     input_np: np.ndarray, diagonal: np.ndarray, k: Any = 0, align: str = "RIGHT_LEFT"
 ) -> np.ndarray:
-    """``input_np`` with its diagonals ``k`` replaced, of which the highest is the first of ``diagonal``."""
+    """``input_np`` with its diagonals ``k`` replaced by the rows of ``diagonal``, the highest first."""
     low, high = (k[0], k[-1]) if isinstance(k, (tuple, list)) else (k, k)
     result = input_np.copy()
     bands = diagonal if low < high else diagonal[..., None, :]
@@ -79,13 +79,14 @@ def matrix_set_diag(
 def one_hot(
     indices: np.ndarray, on_value: Any, off_value: Any, depth: int, axis: int, dtype: str
 ) -> np.ndarray:
-    """``on_value`` where an index is the place on a new ``axis`` of ``depth``."""
+    """``on_value`` where the position along the new ``axis`` is the index, else ``off_value``."""
     found = np.where(indices[..., None] == np.arange(depth), on_value, off_value)
     return np.moveaxis(found, -1, axis).astype(dtype)
 
 
 def sequence_mask(data: np.ndarray, valid_length: np.ndarray, mask_value: float, axis: int) -> np.ndarray:
-    """``mask_value`` from ``valid_length`` on of ``axis`` 0 or 1; the other of the two is the batch."""
+    """``data`` with ``mask_value`` from ``valid_length`` on along ``axis``, which is 0 or 1; the other of the
+    two axes is the batch."""
     shape = [1] * data.ndim
     shape[axis] = data.shape[axis]
     place = np.arange(data.shape[axis]).reshape(shape)
@@ -97,7 +98,7 @@ def sequence_mask(data: np.ndarray, valid_length: np.ndarray, mask_value: float,
 def searchsorted_ref(
     sorted_sequence: np.ndarray, values: np.ndarray, right: bool, out_dtype: str
 ) -> np.ndarray:
-    """Where ``values`` would stand in the rows of ``sorted_sequence``."""
+    """The positions at which ``values`` would be inserted into the rows of ``sorted_sequence``."""
     side = "right" if right else "left"
     rows = sorted_sequence.reshape(-1, sorted_sequence.shape[-1])
     if sorted_sequence.ndim == 1:
@@ -108,7 +109,7 @@ def searchsorted_ref(
 
 
 def depth_to_space_python(data: np.ndarray, block_size: int, mode: str = "DCR") -> np.ndarray:
-    """NCHW channels spread over blocks of rows and columns."""
+    """NCHW images with groups of channels rearranged into blocks of pixels."""
     n, c, h, w = data.shape
     b, rest = block_size, c // block_size**2
     if mode == "DCR":
@@ -119,7 +120,7 @@ def depth_to_space_python(data: np.ndarray, block_size: int, mode: str = "DCR") 
 
 
 def space_to_depth_python(data: np.ndarray, block_size: int) -> np.ndarray:
-    """Blocks of NCHW rows and columns as channels."""
+    """NCHW images with blocks of pixels rearranged into channels."""
     n, c, h, w = data.shape
     b = block_size
     parts = data.reshape(n, c, h // b, b, w // b, b).transpose(0, 3, 5, 1, 2, 4)
@@ -129,7 +130,7 @@ def space_to_depth_python(data: np.ndarray, block_size: int) -> np.ndarray:
 def space_to_batch_nd_python(
     data: np.ndarray, block_shape: Sequence[int], pad_before: Any, pad_after: Any, pad_value: float = 0
 ) -> np.ndarray:
-    """Blocks of the axes after the first as elements of the batch."""
+    """``data`` padded and with the elements of blocks moved to the batch axis."""
     count = len(block_shape)
     around = [(0, 0), *zip(pad_before, pad_after, strict=True), *[(0, 0)] * (data.ndim - count - 1)]
     data = np.pad(data, around, constant_values=pad_value)
@@ -145,7 +146,7 @@ def space_to_batch_nd_python(
 def batch_to_space_nd_python(
     data: np.ndarray, block_shape: Sequence[int], crop_begin_list: Any, crop_end_list: Any
 ) -> np.ndarray:
-    """What ``space_to_batch_nd_python`` made of, with elements cut away at both ends of each axis."""
+    """The inverse of ``space_to_batch_nd_python``, cropped at both ends of each axis."""
     count, batch = len(block_shape), data.shape[0] // int(np.prod(block_shape))
     parts = data.reshape(*block_shape, batch, *data.shape[1:])
     order = [count]
@@ -162,14 +163,14 @@ def batch_to_space_nd_python(
 
 
 def l2_normalize_python(a_np: np.ndarray, eps: float, axis: Any = None) -> np.ndarray:
-    """``a_np`` over the root of the sum of its squares along ``axis``."""
+    """``a_np`` divided by the root of the sum of its squares, at least ``eps``, along ``axis``."""
     axis = tuple(axis) if isinstance(axis, list) else axis
     return a_np / np.sqrt(np.maximum(np.sum(a_np**2, axis, keepdims=True), eps))
 
 
 def lrn_python(a_np: np.ndarray, size: int, axis: int, bias: float, alpha: float, beta: float) -> np.ndarray:
-    """``a_np`` over a power of the sum of squares of ``size`` neighbours on ``axis``; halves are computed in
-    float32 and rounded once, as the operator does."""
+    """Local response normalization: ``a_np`` divided by a power of the sum of squares of ``size`` neighbours
+    along ``axis``. As in the operator, float16 is computed in float32 and rounded once."""
     wide = a_np.astype(np.promote_types(a_np.dtype, np.float32))
     around = [(0, 0)] * a_np.ndim
     around[axis] = (size // 2, size // 2)
@@ -185,7 +186,7 @@ def _normalized(data: np.ndarray, axes: Any, epsilon: float) -> np.ndarray:
 def layer_norm_python(
     data: np.ndarray, gamma: np.ndarray, beta: np.ndarray | None, axis: Any, epsilon: float = 1e-5
 ) -> np.ndarray:
-    """``data`` of mean 0 and variance 1 along ``axis``, times ``gamma`` plus ``beta``."""
+    """``data`` normalized to mean 0 and variance 1 along ``axis``, times ``gamma`` plus ``beta``."""
     axes = tuple(one % data.ndim for one in ((axis,) if isinstance(axis, int) else axis))
     shape = [n if at in axes else 1 for at, n in enumerate(data.shape)]
     made = _normalized(data, axes, epsilon) * gamma.reshape(shape)
@@ -195,7 +196,7 @@ def layer_norm_python(
 def instance_norm_python(
     data: np.ndarray, gamma: np.ndarray, beta: np.ndarray | None, axis: Any, epsilon: float = 1e-5
 ) -> np.ndarray:
-    """The same: the weights have the axes ``axis``."""
+    """The same as ``layer_norm_python``: the weights have the axes ``axis``."""
     return layer_norm_python(data, gamma, beta, axis, epsilon)
 
 
@@ -219,7 +220,7 @@ def batch_norm(
     scale: bool,
     *_: Any,
 ) -> list[np.ndarray]:
-    """``x`` by the moving mean and variance of each channel, and both as they are."""
+    """``x`` normalized by the moving mean and variance of each channel, and both unchanged."""
     shape = [1] * x.ndim
     shape[axis] = x.shape[axis]
     made = (x - moving_mean.reshape(shape)) / np.sqrt(moving_var.reshape(shape) + epsilon)
@@ -236,7 +237,7 @@ def group_norm_python(
     axes: Any,
     epsilon: float = 1e-5,
 ) -> np.ndarray:
-    """Each of ``num_groups`` groups of channels normalized, over its channels and ``axes``."""
+    """``data`` with each of ``num_groups`` groups of channels normalized over its channels and ``axes``."""
     axis = channel_axis % data.ndim
     shape = [*data.shape[:axis], num_groups, data.shape[axis] // num_groups, *data.shape[axis + 1 :]]
     along = [n % data.ndim for n in axes]
@@ -253,7 +254,7 @@ def nll_loss(
     reduction: str = "mean",
     ignore_index: int = -100,
 ) -> np.ndarray:
-    """The negative of what was predicted for each target, by the weight of its class; 0 for ``ignore_index``.
+    """The negated prediction for each target times the weight of its class; 0 for ``ignore_index``.
     ``"mean"`` divides by the sum of the weights."""
     counted = targets != ignore_index
     known = np.where(counted, targets, 0)

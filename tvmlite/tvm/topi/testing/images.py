@@ -1,4 +1,4 @@
-"""References of ``tvm.topi.testing`` for images, in plain numpy: one formula each, place by place."""
+"""Reference implementations in numpy of operators on images."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ _FILL: dict[str, Callable[[np.ndarray, int, bool], np.ndarray]] = {
 
 
 def _weights(x: np.ndarray, method: str, alpha: float) -> list[tuple[np.ndarray, np.ndarray]]:
-    """The places, and the weight of each, that make up the value at the places between, ``x``."""
+    """The positions, with their weights, from which the values at the fractional positions ``x`` are
+    interpolated."""
     first = np.floor(x).astype(int)
     part = x - first
     if method in ("linear", "bilinear", "trilinear"):
@@ -34,7 +35,7 @@ def _weights(x: np.ndarray, method: str, alpha: float) -> list[tuple[np.ndarray,
 
 
 def _along(data: np.ndarray, axis: int, taps: list[tuple[np.ndarray, np.ndarray]]) -> np.ndarray:
-    """``data`` at other places along ``axis``; those outside are the nearest inside."""
+    """``data`` interpolated along ``axis`` by ``taps``, whose positions are clipped to the valid ones."""
     shape = [-1 if k == axis else 1 for k in range(data.ndim)]
     parts = [
         np.take(data, np.clip(place, 0, data.shape[axis] - 1), axis) * weight.reshape(shape)
@@ -71,7 +72,7 @@ def resize1d_python(
     method: str = "nearest_neighbor",
     coordinate_transformation_mode: str = "align_corners",
 ) -> np.ndarray:
-    """Rows ``scale`` times as long."""
+    """Sequences resized by ``scale``."""
     return _resized(data, scale, layout, method, coordinate_transformation_mode)
 
 
@@ -82,7 +83,7 @@ def resize2d_python(
     method: str = "nearest_neighbor",
     coordinate_transformation_mode: str = "align_corners",
 ) -> np.ndarray:
-    """Images ``scale`` times as large."""
+    """Images resized by ``scale`` along each axis."""
     return _resized(data, scale, layout, method, coordinate_transformation_mode)
 
 
@@ -93,7 +94,7 @@ def resize3d_python(
     method: str = "nearest_neighbor",
     coordinate_transformation_mode: str = "align_corners",
 ) -> np.ndarray:
-    """Volumes ``scale`` times as large."""
+    """Volumes resized by ``scale`` along each axis."""
     return _resized(data, scale, layout, method, coordinate_transformation_mode)
 
 
@@ -106,7 +107,7 @@ def crop_and_resize_python(
     method: str = "bilinear",
     extrapolation_value: float = 0,
 ) -> np.ndarray:
-    """Parts of images, each in ``crop_size``; ``boxes`` are ``(y1, x1, y2, x2)`` from 0 to 1."""
+    """Parts of images, each resized to ``crop_size``; ``boxes`` are ``(y1, x1, y2, x2)`` in 0 to 1."""
     images = image.transpose(0, 3, 1, 2) if layout == "NHWC" else image
     target = [int(n) for n in crop_size]
     made = []
@@ -129,7 +130,7 @@ def crop_and_resize_python(
 
 
 def _reflected(x: np.ndarray, size: int, ends: bool) -> np.ndarray:
-    """``x`` mirrored at the first and last elements, or half a step beyond them, as often as needed."""
+    """``x`` reflected at the first and last pixels with ``ends``, else half a pixel beyond them."""
     low, high = (0.0, size - 1.0) if ends else (-0.5, size - 0.5)
     span = max(high - low, 1e-12)
     folded = np.abs(x - low) % (2 * span)
@@ -144,7 +145,7 @@ def grid_sample_python(
     padding_mode: str = "zeros",
     align_corners: bool = True,
 ) -> np.ndarray:
-    """``data`` at the places of ``grid``, whose last coordinate comes first, from -1 to 1."""
+    """``data`` interpolated at the coordinates ``grid``, from -1 to 1, that of the last axis first."""
     rank = len(layout) - 2
     fill = _FILL[padding_mode]
     places = []
@@ -174,7 +175,7 @@ def grid_sample_python(
 
 
 def affine_grid_python(data: np.ndarray, target_shape: Any) -> np.ndarray:
-    """The grid that affine matrices make of an image of ``target_shape``."""
+    """The sampling grid that the affine matrices ``data`` make of a grid of ``target_shape``."""
     rows, columns = (np.linspace(-1, 1, n) if n > 1 else np.array([-1.0]) for n in target_shape)
     y, x = np.meshgrid(rows, columns, indexing="ij")
     places = np.stack([x, y, np.ones_like(x)])
@@ -182,7 +183,7 @@ def affine_grid_python(data: np.ndarray, target_shape: Any) -> np.ndarray:
 
 
 def _bilinear(image: np.ndarray, y: float, x: float) -> np.ndarray:
-    """Each channel of a CHW image at a place, 0 further than one step outside."""
+    """Each channel of a CHW image interpolated at ``(y, x)``; 0 if that is more than one pixel outside."""
     rows, columns = image.shape[1:]
     if not (-1 <= y <= rows and -1 <= x <= columns):
         return np.zeros(image.shape[0])
@@ -203,7 +204,7 @@ def roi_align_nchw_python(
     sample_ratio: int,
     mode: Any = b"avg",
 ) -> np.ndarray:
-    """Regions of NCHW images in ``pooled_size``, averages or maxima of samples."""
+    """Regions of NCHW images pooled to ``pooled_size`` by the average or maximum of samples."""
     combine = np.mean if mode in (b"avg", "avg", 0) else np.max
     height, width = each(pooled_size, 2)
     made = np.zeros((len(rois_np), a_np.shape[1], height, width), a_np.dtype)
@@ -232,7 +233,7 @@ def roi_align_nhwc_python(
     sample_ratio: int,
     mode: Any = b"avg",
 ) -> np.ndarray:
-    """The same of NHWC images."""
+    """``roi_align_nchw_python`` of NHWC images."""
     images = a_np.transpose(0, 3, 1, 2)
     made = roi_align_nchw_python(images, rois_np, pooled_size, spatial_scale, sample_ratio, mode)
     return made.transpose(0, 2, 3, 1)
@@ -241,7 +242,7 @@ def roi_align_nhwc_python(
 def roi_pool_nchw_python(
     a_np: np.ndarray, rois_np: np.ndarray, pooled_size: Any, spatial_scale: float
 ) -> np.ndarray:
-    """The maxima of parts of regions, whose corners are rounded to elements."""
+    """Regions of NCHW images, with corners rounded to pixels, pooled to ``pooled_size`` by the maximum."""
     sizes = each(pooled_size, 2)
     made = np.zeros((len(rois_np), a_np.shape[1], *sizes), a_np.dtype)
     for number, (batch, *corners) in enumerate(rois_np):
@@ -261,7 +262,7 @@ def roi_pool_nchw_python(
 
 
 def reorg_python(a_np: np.ndarray, stride: int) -> np.ndarray:
-    """Rows and columns as channels, as YOLO's networks have them."""
+    """Blocks of pixels rearranged into channels in the order of YOLO's reorg layer."""
     images, channels, rows, columns = a_np.shape
     inner = channels // stride**2
     wide = a_np.reshape(images, inner, rows * stride, columns * stride)
@@ -282,7 +283,7 @@ def deformable_conv2d_nchw_python(
     deformable_groups: int,
     groups: int,
 ) -> np.ndarray:
-    """The convolution of elements that stand beside those of a window, by ``offset_np``."""
+    """The deformable convolution of NCHW images: window elements are displaced by ``offset_np``."""
     steps, around, apart = (each(one, 2) for one in (stride, padding, dilation))
     rows, columns = w_np.shape[2:]
     height, width = offset_np.shape[2:]
@@ -312,7 +313,7 @@ def deformable_conv2d_nhwc_python(
     deformable_groups: int,
     groups: int,
 ) -> np.ndarray:
-    """The convolution of NHWC images by HWIO kernels whose windows ``offset_np`` moves."""
+    """The deformable convolution of NHWC images with HWIO kernels."""
     first = a_np.transpose(0, 3, 1, 2), offset_np.transpose(0, 3, 1, 2), w_np.transpose(3, 2, 0, 1)
     made = deformable_conv2d_nchw_python(*first, stride, padding, dilation, deformable_groups, groups)
     return made.transpose(0, 2, 3, 1)
@@ -328,7 +329,7 @@ def correlation_nchw_python(
     padding: Any,
     is_multiply: bool,
 ) -> np.ndarray:
-    """How alike parts of two images are, at displacements of one against the other."""
+    """The correlation of patches of ``data1`` with displaced patches of ``data2``."""
     before = _sides(padding)
     one, other = (np.pad(x.astype("float64"), ((0, 0), (0, 0), *before)) for x in (data1, data2))
     radius = (kernel_size - 1) // 2

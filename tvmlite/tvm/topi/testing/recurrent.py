@@ -1,4 +1,4 @@
-"""Layers that go from step to step, in plain numpy."""
+"""Reference implementations in numpy of recurrent layers."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def lstm_python(
     reverse: bool = False,
     weight_layout: str = "IFGO",
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The hidden states and the cells of all steps of a long short-term memory: see ``topi.nn.lstm``."""
+    """The hidden states and the cell states of all steps of an LSTM; see ``topi.nn.lstm``."""
     gates, new, out = (_ACTIVATIONS[one] for one in (f_act, g_act, h_act))
     batch, units = Xs.shape[1], Wi.shape[0] // 4
     hidden = np.zeros((batch, Wh.shape[1]), Xs.dtype) if h_init is None else h_init

@@ -1,4 +1,4 @@
-"""``tvm.topi.vision``: boxes and regions of images."""
+"""``tvm.topi.vision``: object detection operators on boxes and regions of images."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from tvmlite.tvm.topi.operate import operate
 def get_valid_counts(
     data: Tensor, score_threshold: Any = 0, id_index: int = 0, score_index: int = 1
 ) -> list[Tensor]:
-    """How many boxes of each image score more than ``score_threshold``, these boxes first, and their
-    indices."""
+    """Return for each image the number of boxes with a score above ``score_threshold``, the boxes with these
+    moved to the front, and their indices. The remaining entries are -1."""
     least = relay.const(float(score_threshold), data.dtype)
     return operate(
         "vision.get_valid_counts",
@@ -42,8 +42,8 @@ def non_max_suppression(
     return_indices: bool = True,
     invalid_to_bottom: bool = False,
 ) -> Any:
-    """The boxes of ``data`` that overlap none of a higher score by more than ``iou_threshold``; or their
-    indices and how many there are."""
+    """Suppress boxes of ``data`` that overlap a kept box with a higher score by ``iou_threshold`` or more.
+    Return the indices of the kept boxes and their number or, without ``return_indices``, the boxes."""
     options = force_suppress, top_k, coord_start, score_index, id_index, return_indices, invalid_to_bottom
     return operate(
         "vision.non_max_suppression",
@@ -64,8 +64,8 @@ def all_class_non_max_suppression(
     score_threshold: Any,
     output_format: str = "onnx",
 ) -> list[Tensor]:
-    """Rows (batch, class, box) of the boxes that stay, the best of each class first, and their number, a
-    vector of one; the limits are numbers or tensors."""
+    """Return rows (batch, class, box) for the boxes that are kept, those of each class by descending score,
+    and their number, a tensor of one element. The limits are numbers or tensors."""
     if output_format != "onnx":
         raise UnsupportedError(
             f"topi.vision.all_class_non_max_suppression: output_format is {output_format!r}, expected 'onnx'",
@@ -84,14 +84,14 @@ def all_class_non_max_suppression(
 
 
 def _limit(given: Any, dtype: str) -> Any:
-    """A number, or a tensor of one, as an array or a tensor of one axis."""
+    """A number as an array, or a tensor of one element as a tensor, of the shape (1,)."""
     if isinstance(given, Tensor):
         return operate("cast", lambda x: relay.reshape(relay.cast(x, dtype), (1,)), given)
     return np.array([given.value if isinstance(given, e.Const) else given], dtype)
 
 
 def reorg(data: Tensor, stride: int) -> Tensor:
-    """Blocks of ``stride`` by ``stride`` elements as channels, as YOLO orders them."""
+    """Return ``data`` with blocks of ``stride`` by ``stride`` pixels as channels, as YOLO's reorg layer."""
     return operate("vision.yolo_reorg", lambda x: relay.vision.yolo_reorg(x, stride), data)
 
 

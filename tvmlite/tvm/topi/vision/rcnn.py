@@ -1,4 +1,4 @@
-"""``tvm.topi.vision.rcnn``: regions of images in one size."""
+"""``tvm.topi.vision.rcnn``: region proposals, and pooling of regions to one size."""
 
 from __future__ import annotations
 
@@ -26,19 +26,19 @@ def _roi_align(
 def roi_align_nchw(
     data: Tensor, rois: Tensor, pooled_size: Any, spatial_scale: float, mode: Any, sample_ratio: int = -1
 ) -> Tensor:
-    """The regions ``rois`` of NCHW images, each sampled in a grid of ``pooled_size``."""
+    """Return the regions ``rois`` of NCHW images, pooled to ``pooled_size`` from interpolated samples."""
     return _roi_align(data, rois, pooled_size, spatial_scale, mode, sample_ratio, "NCHW")
 
 
 def roi_align_nhwc(
     data: Tensor, rois: Tensor, pooled_size: Any, spatial_scale: float, mode: Any, sample_ratio: int = -1
 ) -> Tensor:
-    """The regions ``rois`` of NHWC images, each sampled in a grid of ``pooled_size``."""
+    """Return the regions ``rois`` of NHWC images, pooled to ``pooled_size`` from interpolated samples."""
     return _roi_align(data, rois, pooled_size, spatial_scale, mode, sample_ratio, "NHWC")
 
 
 def roi_pool_nchw(data: Tensor, rois: Tensor, pooled_size: Any, spatial_scale: float) -> Tensor:
-    """The maxima of the parts of regions of NCHW images."""
+    """Return the regions ``rois`` of NCHW images, pooled to ``pooled_size`` by the maximum."""
     size = each(pooled_size, 2)
     return operate(
         "vision.roi_pool", lambda x, r: relay.vision.roi_pool(x, r, size, spatial_scale), data, rois
@@ -58,7 +58,7 @@ def proposal(
     rpn_min_size: int,
     iou_loss: bool,
 ) -> Tensor:
-    """The regions that a network proposes, the best first."""
+    """Return the regions that a region proposal network proposes, by descending score."""
     options = feature_stride, threshold, rpn_pre_nms_top_n, rpn_post_nms_top_n, rpn_min_size, iou_loss
     return operate(
         "vision.proposal",

@@ -1,4 +1,4 @@
-"""``tvm.topi.vision.ssd``: boxes of single shot detectors."""
+"""``tvm.topi.vision.ssd``: the boxes of single-shot detectors (SSD)."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def multibox_prior(
     offsets: Sequence[float] = (0.5, 0.5),
     clip: bool = False,
 ) -> Tensor:
-    """The boxes that are tried at each place of the image ``data``."""
+    """Return the anchor boxes around each pixel of ``data``, one for each size and each further ratio."""
     given = [tuple(float(one) for one in group) for group in (sizes, ratios, steps, offsets)]
     return operate("vision.multibox_prior", lambda x: relay.vision.multibox_prior(x, *given, clip), data)
 
@@ -32,7 +32,8 @@ def multibox_transform_loc(
     threshold: float = 0.01,
     variances: Sequence[float] = (0.1, 0.1, 0.2, 0.2),
 ) -> list[Tensor]:
-    """Boxes with their classes and scores, and how many there are."""
+    """Return rows (class, score, x0, y0, x1, y1) for the anchors whose best class has a score of at least
+    ``threshold``, each moved and scaled by ``loc_pred``, and their number for each image."""
     return operate(
         "vision.multibox_transform_loc",
         lambda *x: relay.vision.multibox_transform_loc(*x, clip, threshold, tuple(variances)),
@@ -53,7 +54,7 @@ def multibox_detection(
     variances: Sequence[float] = (0.1, 0.1, 0.2, 0.2),
     nms_topk: int = -1,
 ) -> Tensor:
-    """The boxes of ``multibox_transform_loc`` that overlap none of a higher score."""
+    """Return the boxes of ``multibox_transform_loc`` after ``non_max_suppression``."""
     boxes, count = multibox_transform_loc(cls_prob, loc_pred, anchor, clip, threshold, variances)
     options = -1, nms_threshold, force_suppress, nms_topk
     indices = te.compute(boxes.shape[:2], lambda n, i: i, name="indices")

@@ -1,1 +1,1 @@
-"""Functions of TVM that are made of several operators here, by subject."""
+"""Functions of TVM that are composed of several operators here, by subject."""

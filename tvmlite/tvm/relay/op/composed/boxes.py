@@ -1,4 +1,4 @@
-"""TVM's functions that choose among overlapping boxes."""
+"""TVM's functions for non-maximum suppression of boxes."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tvmlite.tvm.relay.op.arguments import argument_type, known_type
 from tvmlite.tvm.relay.op.builders import function
 
 _ALL = 2**31 - 1
-"""A number of boxes that no class has."""
+"""A limit that no class reaches, and the end of an axis in a slice."""
 
 
 def non_max_suppression(
@@ -27,9 +27,9 @@ def non_max_suppression(
     *args: Any,
     **options: Any,
 ) -> Any:
-    """The boxes of ``data`` that overlap none of a higher score by more than ``iou_threshold``.
+    """The boxes of ``data`` that do not overlap a box of a higher score by more than ``iou_threshold``.
 
-    ``indices`` may be anything where boxes are wanted and no indices.
+    Without ``return_indices``, ``indices`` need not be a matrix: it is then replaced by zeros.
     """
     known = known_type(indices)
     if options.get("return_indices") is False and getattr(known, "ndim", 2) != 2:
@@ -50,12 +50,12 @@ def all_class_non_max_suppression(
     score_threshold: Any = -1.0,
     output_format: str = "onnx",
 ) -> Any:
-    """The boxes that stay, of each class; limits are numbers or tensors, and as many boxes as there are stay
-    where ``max_output_boxes_per_class`` is below 0.
+    """Non-maximum suppression for each class. The limits are numbers or tensors; a number below 0 for
+    ``max_output_boxes_per_class`` means no limit.
 
-    ``"onnx"`` gives rows (batch, class, box), and their number. ``"tensorflow"`` gives for each batch rows
-    (class, box), as many as there are boxes of all classes, the scores of these, and the number of those that
-    stay, behind which all is 0.
+    With the format ``"onnx"``, the results are rows (batch, class, box) and their count. With
+    ``"tensorflow"``, they are, for each batch, rows (class, box) with room for all boxes of all classes,
+    their scores, and the count of selected boxes; the entries after the selected ones are 0.
     """
     if output_format not in ("onnx", "tensorflow"):
         raise TvmliteError(
@@ -75,8 +75,8 @@ def all_class_non_max_suppression(
 
 
 def _by_batch(scores: Any, rows: Any, count: Any) -> TupleWrapper:
-    """Boxes by batch, of the first ``count`` of ``rows`` (batch, class, box), which are in the order of
-    batches."""
+    """The results in the ``"tensorflow"`` format, from the first ``count`` of ``rows`` (batch, class, box),
+    which are sorted by batch."""
     batches, classes, boxes = argument_type(scores).shape
     dtype = argument_type(scores).dtype
     numbers = function("arange")(0, argument_type(rows).shape[0], 1, dtype="int64")
@@ -86,7 +86,7 @@ def _by_batch(scores: Any, rows: Any, count: Any) -> TupleWrapper:
     found = function("zeros")((batches,), "int64")
     found = function("scatter_elements")(found, batch, function("cast")(stays, "int64"), 0, "add")
     starts = function("cumsum")(found, axis=0, exclusive=True)
-    # what does not stay is added as 0, to the first place
+    # rows that are not selected are added as 0 to index 0
     place = function("subtract")(numbers, function("take")(starts, batch, axis=0))
     place = function("where")(stays, place, const(0, "int64"))
     places = function("stack")([batch, place], axis=0)

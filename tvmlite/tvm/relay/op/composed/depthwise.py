@@ -1,4 +1,4 @@
-"""Convolutions of each channel by itself, whose weights TVM takes in a second shape."""
+"""Depthwise convolutions with a channel multiplier, whose weights TVM accepts in a second shape."""
 
 from __future__ import annotations
 
@@ -16,8 +16,9 @@ from tvmlite.tvm.relay.op.builders import function
 
 
 def _merging(name: str) -> Callable[..., Any]:
-    """The convolution ``name``: with ``channels`` of ``groups`` times ``n``, each group a channel, its weight
-    may have ``groups`` outputs of ``n`` inputs, which are outputs of one input."""
+    """The function of the convolution ``name`` that, for a depthwise convolution with ``channels`` equal to
+    ``groups * n``, also accepts a weight of ``(groups, n, ...)`` and reshapes it to
+    ``(groups * n, 1, ...)``."""
     build, row = FROM_OPEN_SHAPES.get(name) or function(name), get(name)
     order = row.parameters
 
@@ -43,7 +44,7 @@ def _merging(name: str) -> Callable[..., Any]:
 
 
 def known_shape(expr: Any) -> tuple[int, ...] | None:
-    """The shape of ``expr``, if all of it is known."""
+    """The shape of ``expr`` if all its extents are known, else None."""
     try:
         type_ = type_of(expr) if isinstance(expr, nodes.Expr) else None
     except TypeInferError:
@@ -56,4 +57,4 @@ def known_shape(expr: Any) -> tuple[int, ...] | None:
 FROM_MULTIPLIERS: dict[str, Callable[..., Any]] = {
     name: _merging(name) for name in ("nn.conv1d", "nn.conv2d", "nn.conv3d", "qnn.conv2d")
 }
-"""By TVM's name."""
+"""The functions of this module by TVM's names."""

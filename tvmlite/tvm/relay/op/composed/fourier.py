@@ -1,4 +1,4 @@
-"""Fourier transforms, as TVM's functions: products with matrices of cosines and sines."""
+"""TVM's functions for Fourier transforms, computed as products with matrices of cosines and sines."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ def stft(
     normalized: bool = False,
     onesided: bool = True,
 ) -> Any:
-    """The Fourier transforms of windows of ``n_fft`` elements, every ``hop_length`` elements of each row of
-    ``data``, by default a quarter of a window: real and imaginary parts on the last axis, after frequencies
-    and windows."""
+    """The short-time Fourier transform of each row of ``data``, with windows of ``n_fft`` elements every
+    ``hop_length`` elements (default ``n_fft // 4``). The result's axes are rows, frequencies, windows, and
+    real and imaginary part."""
     n_fft = arguments.whole("stft: n_fft", n_fft, TvmliteError, least=1)
     hop_length = n_fft // 4 if hop_length is None else hop_length
     win_length = n_fft if win_length is None else win_length
@@ -57,7 +57,7 @@ def stft(
 
 
 def dft(re_data: Any, im_data: Any, inverse: bool = False) -> Any:
-    """The real and the imaginary part of the Fourier transform along the last axis."""
+    """The real and imaginary parts of the discrete Fourier transform along the last axis."""
     type_ = argument_type(re_data)
     count, dtype = type_.shape[-1], type_.dtype
     im_data = taken_to_be(im_data, type_.shape)
@@ -86,6 +86,6 @@ def dft(re_data: Any, im_data: Any, inverse: bool = False) -> Any:
 
 
 def _angles(count: int, frequencies: int) -> np.ndarray:
-    """The angle of element ``n`` at frequency ``k``, exact for large products, too."""
+    """The angle of element ``n`` at frequency ``k``; the product modulo ``count`` keeps it precise."""
     products = np.outer(np.arange(frequencies), np.arange(count)) % count
     return 2 * np.pi * products / count

@@ -1,4 +1,4 @@
-"""TVM's ``qnn.requantize``, whose rounding and dtype a configuration may decide."""
+"""``qnn.requantize``, with TVM's configuration of its default rounding and compute dtype."""
 
 from __future__ import annotations
 
@@ -22,8 +22,7 @@ _current: contextvars.ContextVar[Mapping[str, str]] = contextvars.ContextVar(
 
 @contextlib.contextmanager
 def requantize_config(**options: str) -> Iterator[None]:
-    """Within it ``qnn.requantize`` has these values of ``rounding`` and ``compute_dtype``, where a call gives
-    none of its own."""
+    """A context that sets the defaults of ``rounding`` and ``compute_dtype`` for ``qnn.requantize``."""
     wrong = sorted(set(options) - set(_KEYS))
     if wrong:
         raise TvmliteError(
@@ -47,7 +46,7 @@ def requantize(
     compute_dtype: str = "None",
     out_dtype: str = "int8",
 ) -> Any:
-    """``data`` of one scale and zero point in another."""
+    """Convert the quantized ``data`` to another scale and zero point."""
     decided = {"rounding": rounding, "compute_dtype": compute_dtype}
     for key, value in _current.get().items():
         if decided[key] == "None":

@@ -1,4 +1,4 @@
-"""TVM's simulated quantization, whose dtype may be a number that is known when it runs."""
+"""TVM's simulated quantization, whose dtype may be given at run time as a number."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from tvmlite.tvm.topi.nn.qnn import SQNN_DTYPE_TO_CODE
 def simulated_quantize(
     data: Any, output_scale: Any, output_zero_point: Any, axis: int = -1, out_dtype: Any = "int8"
 ) -> Any:
-    """``data`` in whole steps of a scale within the limits of a dtype, as floats. ``out_dtype`` is its name,
-    or a tensor of its number in ``topi.nn.SQNN_DTYPE_TO_CODE``."""
+    """Quantize ``data`` to the range of a dtype, with the codes stored as floats. ``out_dtype`` is the
+    dtype's name, or a tensor with its number in ``topi.nn.SQNN_DTYPE_TO_CODE``."""
     given = data, output_scale, output_zero_point, axis
     return _of_kind("qnn.simulated_quantize", given, "out_dtype", out_dtype)
 
@@ -22,7 +22,8 @@ def simulated_quantize(
 def simulated_dequantize(
     data: Any, input_scale: Any, input_zero_point: Any, axis: int = -1, in_dtype: Any = "int8"
 ) -> Any:
-    """What codes in ``data``, as floats, stand for. ``in_dtype`` is as in ``simulated_quantize``."""
+    """Dequantize the codes in ``data``, which are stored as floats. ``in_dtype`` is as ``out_dtype`` of
+    ``simulated_quantize``."""
     return _of_kind(
         "qnn.simulated_dequantize", (data, input_scale, input_zero_point, axis), "in_dtype", in_dtype
     )

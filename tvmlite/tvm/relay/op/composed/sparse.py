@@ -1,4 +1,4 @@
-"""TVM's functions of sparse tensors, given by a row of indices for each element, and of segments."""
+"""TVM's functions of sparse tensors in coordinate format (a row of indices for each element) and segments."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ from tvmlite.tvm.relay.op.run_time_sizes import known_numbers
 def sparse_to_dense(
     sparse_indices: Any, output_shape: Any, sparse_values: Any, default_value: Any = None
 ) -> Any:
-    """A tensor of ``output_shape`` with ``sparse_values`` at ``sparse_indices``, elsewhere ``default_value``,
-    by default 0."""
+    """A tensor of ``output_shape`` with ``sparse_values`` at ``sparse_indices`` and ``default_value`` (0 if
+    None) elsewhere."""
     if default_value is None:
         default_value = const(0, argument_type(sparse_values).dtype)
     return function("sparse_to_dense")(sparse_indices, output_shape, sparse_values, default_value)
 
 
 def sparse_reshape(sparse_indices: Any, prev_shape: Any, new_shape: Any) -> Any:
-    """The rows ``sparse_indices`` of elements in a tensor of ``prev_shape``, in the same of ``new_shape``, in
-    which -1 is what is left; and that shape."""
+    """The indices of the elements of a sparse tensor after a reshape from ``prev_shape`` to ``new_shape``,
+    and the new shape, with -1 replaced by the inferred extent."""
     places, before = argument_type(sparse_indices), argument_type(prev_shape)
     if places.ndim == 2 and before.ndim == 1 and not (places.is_static and before.is_static):
         prev_shape = taken_to_be(prev_shape, places.shape[1:])
@@ -39,8 +39,8 @@ def sparse_reshape(sparse_indices: Any, prev_shape: Any, new_shape: Any) -> Any:
 def sparse_fill_empty_rows(
     sparse_indices: Any, sparse_values: Any, dense_shape: Any, default_value: Any
 ) -> Tuple:
-    """Indices and values of a sparse tensor of ``dense_shape`` with ``default_value`` at the start of each
-    row that has none, in the order of rows; and which rows had none."""
+    """Add ``default_value`` at the start of each row of a sparse tensor that has no elements. The results are
+    the indices and values, sorted by rows, and a bool for each row: whether it was empty."""
     places = argument_type(sparse_indices)
     if places.ndim != 2:
         raise TypeInferError(
@@ -58,7 +58,7 @@ def sparse_fill_empty_rows(
         ones = function("ones")((elements,), "int64")
         in_row = function("scatter_elements")(function("zeros")((rows,), "int64"), own_rows, ones, 0, "add")
         empty = function("equal")(in_row, const(0, "int64"))
-        # a row that is not empty needs no place: it is given one behind all others, and cut off
+        # a row that is not empty needs no new element: it is sorted to the end and cut off
         behind = function("cast")(function("reshape")(function("shape_of")(numbers), ()), places.dtype)
         order = function("argsort")(
             joined([own_rows, function("where")(empty, numbers, behind)], 0), dtype="int64"
@@ -88,8 +88,9 @@ def sparse_fill_empty_rows(
 
 
 def segment_sum(data: Any, segment_ids: Any, num_segments: int | None = None) -> Any:
-    """Sums of the elements of ``data`` that have one number in ``segment_ids``, by that number; there are
-    ``num_segments``, by default one more than the highest number. Elements without a number are left out."""
+    """The sums of the elements of ``data`` with equal ``segment_ids``, indexed by id. ``num_segments``
+    defaults to the highest id plus 1. Elements of ``data`` beyond the length of ``segment_ids`` are
+    ignored."""
     type_, ids = argument_type(data), argument_type(segment_ids)
     shape = (*ids.shape, *type_.shape[ids.ndim :])
     if not same_dim(type_.shape[0], shape[0]):
@@ -112,7 +113,7 @@ _counts = itertools.count(1)
 
 
 def with_count(name: str, value: Any, build: Callable[[Any], Any]) -> Any:
-    """What ``build`` makes of the scalar ``value`` as a dimension called ``name`` and a number."""
+    """Call ``build`` with a new dimension, called ``name`` and a number, of the scalar ``value``."""
     count = dim(f"{name}_{next(_counts)}")
     return adopt(LetDims((count,), function("cast")(value, "int64"), build(count)))
 
@@ -120,4 +121,4 @@ def with_count(name: str, value: Any, build: Callable[[Any], Any]) -> Any:
 SPARSE: dict[str, Callable[..., Any]] = {
     one.__name__: one for one in (segment_sum, sparse_fill_empty_rows, sparse_reshape, sparse_to_dense)
 }
-"""By TVM's name."""
+"""The functions of this module by TVM's names."""

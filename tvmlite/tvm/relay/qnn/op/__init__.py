@@ -1,4 +1,4 @@
-"""The functions of operators on quantized tensors: ``relay.qnn.op.conv2d(...)``."""
+"""``relay.qnn.op``: functions for the operators on quantized tensors, such as ``conv2d``."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["register_qnn_legalize", "requantize_config"]
 
 
 def register_qnn_legalize(op_name: str, legal_op: Any = None, level: int = 10) -> Any:
-    """The rule by which ``relay.qnn.transform.Legalize`` replaces calls of ``op_name``."""
+    """Register the rule by which ``relay.qnn.transform.Legalize`` replaces calls of ``op_name``."""
     return register_op_attr(op_name, "FTVMQnnLegalize", legal_op, level)
 
 

@@ -1,4 +1,4 @@
-"""Functions of numbers as tables of the integers that stand for them."""
+"""Lookup tables that apply a function of reals to quantized integers."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tvmlite.tvm.relay.op.functions import find
 Function: TypeAlias = Callable[[np.ndarray], np.ndarray]
 
 _MOST_BITS = 16
-"""The size of integers of which there is a table."""
+"""The largest width of integers for which a table is made."""
 
 
 def run_const_expr(expr: Any) -> np.ndarray:
@@ -39,8 +39,8 @@ def create_integer_lookup_table(
     in_dtype: str = "uint8",
     out_dtype: str = "uint8",
 ) -> np.ndarray:
-    """For each integer of ``in_dtype``, in the order of its bits as an unsigned one, the integer of
-    ``out_dtype`` that stands for what ``floating_point_func`` makes of its number."""
+    """Make a lookup table of ``floating_point_func`` on quantized values: for each integer of ``in_dtype``,
+    ordered by its bits read as an unsigned integer, the quantized result in ``out_dtype``."""
     for dtype in (in_dtype, out_dtype):
         if not dtypes.is_int(dtype) or dtypes.bits(dtype) > _MOST_BITS:
             raise ConfigError(
@@ -67,8 +67,8 @@ def create_integer_lookup_op(
     in_dtype: str = "uint8",
     out_dtype: str = "uint8",
 ) -> Any:
-    """``floating_point_func`` of the quantized tensor ``input_arg``: its integers are looked up in a table.
-    Scales and zero points are constants of one number each."""
+    """Apply ``floating_point_func`` to the quantized tensor ``input_arg`` by a lookup table. The scales and
+    zero points must be constants of a single number."""
     for parameter in (in_scale, in_zero_point, out_scale, out_zero_point):
         if not isinstance(parameter, nodes.Constant) or np.size(parameter.data) != 1:
             raise ConfigError(

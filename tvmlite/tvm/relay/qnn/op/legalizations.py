@@ -1,4 +1,4 @@
-"""Functions of numpy that quantized operators stand for."""
+"""Numpy functions that quantized operators compute."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from tvmlite.tvm.absent import refusing
 
 
 def hardswish_func(x: np.ndarray) -> np.ndarray:
-    """``x``, scaled by a line from 0 at -3 to 1 at 3."""
+    """``x * min(max(x + 3, 0), 6) / 6``."""
     return x * np.clip(x + 3, 0, 6) / 6
 
 

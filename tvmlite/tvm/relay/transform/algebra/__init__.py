@@ -1,1 +1,1 @@
-"""Passes that write calls of operators as others that compute the same."""
+"""Passes that replace operator calls by equivalent ones."""

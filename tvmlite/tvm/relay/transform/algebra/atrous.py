@@ -1,4 +1,4 @@
-"""``FlattenAtrousConv``: a convolution between blocks as batches is a dilated convolution."""
+"""``FlattenAtrousConv``: a convolution between space-to-batch and batch-to-space is a dilated convolution."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from tvmlite.tvm.relay.transform.functions import over_functions
 
 
 def FlattenAtrousConv() -> Pass:
-    """The pass that makes one dilated convolution of ``nn.space_to_batch_nd``, a convolution of data in NHWC
-    that visits every place, and ``nn.batch_to_space_nd`` of the same blocks."""
+    """A pass that replaces ``nn.space_to_batch_nd``, a convolution of NHWC data with strides 1, and
+    ``nn.batch_to_space_nd`` with the same blocks by one dilated convolution."""
     return over_functions("FlattenAtrousConv", 0, lambda one: adopt(rewritten(one, _dilated)), infer=True)
 
 
@@ -43,7 +43,8 @@ def _dilated(node: Any) -> Any:
 
 
 def _padding(apart: nodes.Call, conv: nodes.Call, joined: nodes.Call) -> tuple[int, ...] | None:
-    """The padding of the convolution that is all three, before and then behind; None if there is none."""
+    """The padding of the dilated convolution, first before, then after each axis; None if the three calls are
+    not one convolution."""
     block = apart["block_shape"]
     plain = conv["data_layout"] == "NHWC" and conv["out_layout"] in ("", "NHWC")
     if not plain or tuple(conv["strides"]) != (1, 1) or not _is_pair(block) or joined["block_shape"] != block:

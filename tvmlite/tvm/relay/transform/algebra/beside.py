@@ -1,4 +1,4 @@
-"""How operands of several products stand side by side in those of one, and how its result is taken apart."""
+"""Concatenates the operands of several products into those of one, and splits its result into parts."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ def _shape(node: Any) -> tuple[Any, ...]:
 
 
 class Beside(ABC):
-    """Calls of ``op`` of the same data, as one. ``axis`` is that of the result along which they stand."""
+    """Calls of ``op`` on the same data, combined into one. ``axis`` is the axis of the combined result along
+    which the results of the calls are concatenated."""
 
     op: ClassVar[str]
     weight_axis: ClassVar[int] = 0
@@ -30,23 +31,23 @@ class Beside(ABC):
 
     @abstractmethod
     def first_axis(self) -> int:
-        """The axis of the product's result."""
+        """The axis of the product's result along which the calls are concatenated."""
 
     @abstractmethod
     def product(self) -> Any:
-        """The one product."""
+        """The combined product."""
 
     def takes(self, call: Any) -> bool:
-        """Whether ``call`` can be one of them at all."""
+        """Whether ``call`` can be combined with any other."""
         return tensor_type_of(call).is_static
 
     @abstractmethod
     def fits(self, first: Any, call: Any) -> bool:
-        """Whether ``call`` can be one with ``first``."""
+        """Whether ``call`` can be combined with ``first``."""
 
     def operand_fits(self, first: Any, call: Any, index: int) -> bool:
-        """Whether the operands ``index`` of two calls that follow can stand side by side: both have the
-        whole of the axis, and are the same in all others."""
+        """Whether the operands ``index`` of two elementwise calls after the products can be concatenated:
+        both have the axis's full extent, and their other extents are equal."""
         a, b = (_shape(one.args[index]) for one in (first, call))
         if tensor_type_of(first.args[index]).dtype != tensor_type_of(call.args[index]).dtype:
             return False
@@ -59,27 +60,27 @@ class Beside(ABC):
         )
 
     def place(self, rank: int) -> int:
-        """The axis in an operand of ``rank`` axes; negative if it has none."""
+        """The concatenation axis in an operand of ``rank`` axes; negative if the operand does not have it."""
         return rank - (self.rank - self.axis)
 
     def operand(self, calls: Sequence[Any], index: int) -> Any:
-        """The operands ``index`` of ``calls``, side by side."""
+        """The operands ``index`` of ``calls``, concatenated."""
         place = self.place(len(_shape(calls[0].args[index])))
         return find("concatenate")(Tuple([call.args[index] for call in calls]), axis=place)
 
     def may_follow(self, call: Any) -> bool:
-        """Whether the elementwise ``call`` can be done on the product."""
+        """Whether the elementwise ``call`` can be applied to the combined product."""
         return True
 
     def follow(self, call: Any) -> None:
-        """``call`` is done on the product."""
+        """Update ``axis`` and ``rank`` after ``call`` is applied to the combined product."""
         grown = len(_shape(call)) - self.rank
         behind = call.op == "expand_dims" and call["axis"] % (self.rank + 1) > self.axis
         self.axis += 0 if behind else grown
         self.rank += grown
 
     def parts(self, whole: Any) -> list[Any]:
-        """What each of the calls gave, of the whole."""
+        """The result of each call, as a slice of the combined result ``whole``."""
         rank = self.sliced_axes
         made = []
         for start, size in zip(itertools.accumulate([0, *self.sizes]), self.sizes, strict=False):
@@ -92,16 +93,16 @@ class Beside(ABC):
 
     @property
     def sliced_axes(self) -> int:
-        """How many axes a part names."""
+        """The number of leading axes that the slice of a part specifies."""
         return self.axis + 1
 
     def weights(self) -> Any:
-        """The weights, side by side."""
+        """The weights, concatenated."""
         return find("concatenate")(Tuple([call.args[1] for call in self.calls]), axis=self.weight_axis)
 
 
 class Conv2Ds(Beside):
-    """Convolutions, by channels."""
+    """Convolutions, concatenated along the channels."""
 
     op = "nn.conv2d"
 
@@ -111,12 +112,12 @@ class Conv2Ds(Beside):
         return layout.index("C")
 
     def takes(self, call: Any) -> bool:
-        """Whether it is a convolution of all channels, in a layout without blocks."""
+        """Whether ``call`` is a convolution without groups, in layouts without blocks."""
         layouts = (call["data_layout"], call["kernel_layout"], call["out_layout"])
         return super().takes(call) and call["groups"] == 1 and all(one.isupper() for one in layouts if one)
 
     def fits(self, first: Any, call: Any) -> bool:
-        """Whether all but the number of channels is the same."""
+        """Whether everything except the number of channels is equal."""
         names = "strides padding dilation groups data_layout kernel_layout out_dtype out_layout".split()
         if any(first[name] != call[name] for name in names):
             return False
@@ -127,7 +128,7 @@ class Conv2Ds(Beside):
         )
 
     def product(self) -> Any:
-        """One convolution of all channels."""
+        """The convolution with all output channels."""
         first = self.calls[0]
         weight = find("concatenate")(
             Tuple([call.args[1] for call in self.calls]), axis=first["kernel_layout"].index("O")
@@ -136,7 +137,7 @@ class Conv2Ds(Beside):
 
 
 class Denses(Beside):
-    """Dense layers, by units."""
+    """Dense layers, concatenated along the units."""
 
     op = "nn.dense"
 
@@ -145,22 +146,22 @@ class Denses(Beside):
         return len(_shape(self.calls[0])) - 1
 
     def takes(self, call: Any) -> bool:
-        """Whether it is a product of two matrices."""
+        """Whether ``call`` multiplies two matrices."""
         return super().takes(call) and len(_shape(call)) == 2
 
     def fits(self, first: Any, call: Any) -> bool:
-        """Whether rows of weights are as long."""
+        """Whether the weights have equal row lengths and dtypes, and the results one dtype."""
         a, b = (tensor_type_of(one.args[1]) for one in (first, call))
         return a.dtype == b.dtype and a.shape[1] == b.shape[1] and first["out_dtype"] == call["out_dtype"]
 
     def product(self) -> Any:
-        """A layer of all units."""
+        """The dense layer with all units."""
         first = self.calls[0]
         attrs = {**dict(first.attrs), "units": sum(self.sizes)}
         return find("nn.dense")(first.args[0], self.weights(), **attrs)
 
     def operand_fits(self, first: Any, call: Any, index: int) -> bool:
-        """As in general; a number for all units can be repeated."""
+        """Whether the operands can be concatenated along the last axis, with those of extent 1 repeated."""
         a, b = (_shape(one.args[index]) for one in (first, call))
         if len(a) != len(b) or self.axis != self.rank - 1 or a[:-1] != b[:-1]:
             return False
@@ -170,7 +171,7 @@ class Denses(Beside):
         return not a or all(shape[-1] in (1, size) for shape, size in zip((a, b), units, strict=True))
 
     def operand(self, calls: Sequence[Any], index: int) -> Any:
-        """The operands, each repeated for its units if it has one value for all."""
+        """The operands, concatenated; one with a single value for all units is repeated first."""
         rank = len(_shape(calls[0].args[index]))
         last = max(rank - 1, 0)
         whole: list[Any] = []
@@ -186,40 +187,40 @@ class Denses(Beside):
 
     @property
     def sliced_axes(self) -> int:
-        """All of them."""
+        """The rank: all axes are specified."""
         return self.rank
 
 
 class StackedDenses(Beside):
-    """Dense layers of weights of one shape, as a batch of products."""
+    """Dense layers with weights of one shape, combined into a batch of matrix products."""
 
     op = "nn.dense"
 
     def first_axis(self) -> int:
-        """The batch's."""
+        """The batch axis."""
         return 0
 
     def takes(self, call: Any) -> bool:
-        """Whether it is a product of two matrices."""
+        """Whether ``call`` multiplies two matrices."""
         return super().takes(call) and len(_shape(call)) == 2
 
     def fits(self, first: Any, call: Any) -> bool:
-        """Whether the weights are of one type."""
+        """Whether the weights have one type, and the results one dtype."""
         a, b = (tensor_type_of(one.args[1]) for one in (first, call))
         return a.dtype == b.dtype and a.shape == b.shape and first["out_dtype"] == call["out_dtype"]
 
     def product(self) -> Any:
-        """The data as often as there are layers, by all weights."""
+        """The batched product of the repeated data and the stacked weights."""
         data = find("stack")(Tuple([call.args[0] for call in self.calls]), axis=0)
         weight = find("stack")(Tuple([call.args[1] for call in self.calls]), axis=0)
         return find("nn.batch_matmul")(data, weight, out_dtype=self.calls[0]["out_dtype"])
 
     def may_follow(self, call: Any) -> bool:
-        """Whether it names no axis, of which the batch has one more."""
+        """Whether ``call`` has no axis attribute, which would be wrong for the batch's additional axis."""
         return "axis" not in dict(call.attrs)
 
     def operand_fits(self, first: Any, call: Any, index: int) -> bool:
-        """Whether they are of one type, of at most the axes of a layer's result."""
+        """Whether the operands have one type, of rank 1 or 2."""
         a, b = (tensor_type_of(one.args[index]) for one in (first, call))
         return a.dtype == b.dtype and a.shape == b.shape and 1 <= a.ndim <= 2 == len(_shape(first))
 
@@ -231,13 +232,13 @@ class StackedDenses(Beside):
         return find("stack")(Tuple(args), axis=0)
 
     def parts(self, whole: Any) -> list[Any]:
-        """The products of the batch."""
+        """The results of the layers: the slices along the batch axis."""
         split = find("split")(whole, indices_or_sections=len(self.calls), axis=0)
         return [find("squeeze")(split[index], axis=[0]) for index in range(len(self.calls))]
 
 
 class BatchMatmuls(Beside):
-    """Batches of products, by columns."""
+    """Batched matrix products, concatenated along the columns."""
 
     op = "nn.batch_matmul"
     weight_axis = 1
@@ -247,20 +248,20 @@ class BatchMatmuls(Beside):
         return 2
 
     def takes(self, call: Any) -> bool:
-        """Whether the right operands stand transposed, as is usual."""
+        """Whether only the right operand is transposed, which is the default."""
         return super().takes(call) and not call["transpose_a"] and bool(call["transpose_b"])
 
     def fits(self, first: Any, call: Any) -> bool:
-        """Whether all but the number of columns is the same."""
+        """Whether everything except the number of columns is equal."""
         a, b = (tensor_type_of(one.args[1]) for one in (first, call))
         same = a.shape[0] == b.shape[0] and a.shape[2] == b.shape[2]
         return same and a.dtype == b.dtype and first["out_dtype"] == call["out_dtype"]
 
     def product(self) -> Any:
-        """One batch of products of all columns."""
+        """The batched product with all columns."""
         first = self.calls[0]
         return find("nn.batch_matmul")(first.args[0], self.weights(), **dict(first.attrs))
 
     def operand(self, calls: Sequence[Any], index: int) -> Any:
-        """The operands along their last axis."""
+        """The operands, concatenated along their last axis."""
         return find("concatenate")(Tuple([call.args[index] for call in calls]), axis=-1)

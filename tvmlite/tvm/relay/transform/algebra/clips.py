@@ -1,4 +1,4 @@
-"""Clips next to casts: bounds that a dtype keeps by itself, and casts that lose nothing between bounds."""
+"""Simplifies chains of clips and casts: clips to a dtype's range, and casts that keep all clipped values."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tvmlite.relay.ir.op import make
 
 
 def without_clips(call: nodes.Call) -> Any:
-    """``call``, a clip or cast, with a clip or cast less; None if none can go."""
+    """``call``, a clip or cast, without a redundant clip or cast; None if there is none."""
     if call.op == "cast":
         return _cast(call)
     return _clip(call) if call.op == "clip" else None
@@ -22,7 +22,7 @@ def _dtype(node: Any) -> str:
 
 
 def _holds(dtype: str, low: float, high: float) -> bool:
-    """Whether all whole numbers from ``low`` to ``high`` are of ``dtype``, an integer one."""
+    """Whether ``dtype`` is an integer dtype whose range includes ``low`` to ``high``."""
     if not dtypes.is_int(dtype):
         return False
     least, greatest = dtypes.limits(dtype)
@@ -34,7 +34,8 @@ def _are_whole(*numbers: float) -> bool:
 
 
 def _clip(call: nodes.Call) -> Any:
-    """``x`` of a clip to what its dtype can be; one clip of two, also around a cast that keeps all values."""
+    """The operand of a clip to its dtype's range, or one clip instead of two, even if a cast that keeps all
+    values is between them; None otherwise."""
     (data,) = call.args
     low, high = call["a_min"], call["a_max"]
     if dtypes.is_int(_dtype(data)):
@@ -50,7 +51,7 @@ def _clip(call: nodes.Call) -> Any:
     bounds = {"a_min": max(low, own[0]), "a_max": min(high, own[1])}
     if bounds["a_min"] > bounds["a_max"]:
         return None
-    if dtypes.is_int(first):  # bounds that are none of its numbers are rounded, to others in another dtype
+    if dtypes.is_int(first):  # bounds that the dtype does not have are rounded, differently for each dtype
         kept = inner is data or _holds(first, *bounds.values())
         if not (kept and _are_whole(low, high, *own)):
             return None
@@ -59,11 +60,11 @@ def _clip(call: nodes.Call) -> Any:
 
 
 def _cast(call: nodes.Call) -> Any:
-    """One cast of two behind a clip whose range the first one keeps."""
+    """One cast instead of two after a clip whose range the first cast keeps; None otherwise."""
     match call:
         case nodes.Call(args=(nodes.Call(op="cast", args=(nodes.Call(op="clip") as clip,)) as inner,)):
             bounds = clip["a_min"], clip["a_max"]
-            wraps = dtypes.is_int(_dtype(clip))  # as a cast from a float does not
+            wraps = dtypes.is_int(_dtype(clip))  # a cast from a float saturates instead
             if (wraps or _holds(call["dtype"], *bounds)) and _holds(inner["dtype"], *bounds):
                 return make("cast", clip, dtype=call["dtype"], span=call.span)
     return None

@@ -1,7 +1,7 @@
-"""Operators of the same data as one operator: ``CombineParallelConv2D``, ``-Dense`` and ``-BatchMatmul``.
+"""Combines operators on the same data: ``CombineParallelConv2D``, ``-Dense`` and ``-BatchMatmul``.
 
-A branch is such an operator with the elementwise ones that follow it. What all branches do is done once, on
-weights and operands put side by side; each then reads its part of the result.
+A branch is such an operator with the elementwise operators that follow it. The steps that all branches share
+are computed once, on concatenated weights and operands; each branch then slices its part of the result.
 """
 
 from __future__ import annotations
@@ -23,25 +23,25 @@ Branch = list[Any]
 
 
 def CombineParallelConv2D(min_num_branches: int = 3) -> Pass:
-    """The pass that makes one convolution of at least ``min_num_branches`` of the same data, whose kernels
-    have one size."""
+    """A pass that combines at least ``min_num_branches`` convolutions of the same data, whose kernels have
+    one size, into one."""
     return _combining("CombineParallelConv2D", Conv2Ds, min_num_branches)
 
 
 def CombineParallelDense(min_num_branches: int = 3, to_batch: bool = True) -> Pass:
-    """The pass that makes one product of at least ``min_num_branches`` dense layers of the same data: a
-    batch of products of weights of one shape with ``to_batch``, else a wider layer."""
+    """A pass that combines at least ``min_num_branches`` dense layers of the same data: with ``to_batch``,
+    layers with weights of one shape into a batched matrix product, else into a wider layer."""
     kind = StackedDenses if to_batch else Denses
     return _combining("CombineParallelDense", kind, min_num_branches)
 
 
 def CombineParallelBatchMatmul(min_num_branches: int = 3) -> Pass:
-    """The pass that makes one batch of products of at least ``min_num_branches`` of the same left operand."""
+    """A pass that combines at least ``min_num_branches`` batched products with the same left operand."""
     return _combining("CombineParallelBatchMatmul", BatchMatmuls, min_num_branches)
 
 
 def BatchingOps() -> Sequential:
-    """The passes that make one operator of several of the same data, one after the other."""
+    """The three passes above, one after the other."""
     return Sequential([CombineParallelConv2D(), CombineParallelDense(), CombineParallelBatchMatmul()])
 
 
@@ -58,7 +58,7 @@ def _combining(name: str, kind: Callable[[Sequence[Any]], Beside], least: int) -
 
 
 def _readers(root: Any) -> dict[Any, list[Any]]:
-    """The nodes that read each node, once for each reading; what ``root`` is read by is unknown."""
+    """The readers of each node in ``root``, once for each read; ``root`` itself has none."""
     found: dict[Any, list[Any]] = {}
     for node in postorder(root):
         for child in node.children():
@@ -67,7 +67,7 @@ def _readers(root: Any) -> dict[Any, list[Any]]:
 
 
 def _groups(root: Any, kind: Beside) -> list[list[Any]]:
-    """The calls that can be one, in the order in which they stand."""
+    """Groups of calls that can be combined, in post-order."""
     groups: list[list[Any]] = []
     for node in postorder(root):
         if not isinstance(node, nodes.Call) or node.op != kind.op or not kind.takes(node):
@@ -83,7 +83,7 @@ def _groups(root: Any, kind: Beside) -> list[list[Any]]:
 
 
 def _branch(call: Any, readers: dict[Any, list[Any]]) -> Branch:
-    """``call`` and the elementwise calls after it, as long as each is all that reads the one before."""
+    """``call`` and the elementwise calls after it, as long as each is the only reader of the one before."""
     branch = [call]
     while True:
         after = readers.get(branch[-1], [])
@@ -98,7 +98,7 @@ def _branch(call: Any, readers: dict[Any, list[Any]]) -> Branch:
 
 
 def _combine(branches: list[Branch], beside: Beside, table: dict[Any, Any]) -> None:
-    """Put the parts of one combined branch into ``table``, by what they stand for."""
+    """Combine ``branches``; enter in ``table`` the part of the result for each branch's last node."""
     made = beside.product()
     depth = 1
     while depth < min(map(len, branches)) and _alike(branches, depth, beside):
@@ -115,7 +115,7 @@ def _combine(branches: list[Branch], beside: Beside, table: dict[Any, Any]) -> N
 
 
 def _alike(branches: list[Branch], depth: int, beside: Beside) -> bool:
-    """Whether the calls at ``depth`` do the same on operands that can be put side by side."""
+    """Whether the calls at ``depth`` are equal except for operands that can be concatenated."""
     first, before = branches[0][depth], branches[0][depth - 1]
     place = first.args.index(before)
     for branch in branches:
@@ -129,7 +129,7 @@ def _alike(branches: list[Branch], depth: int, beside: Beside) -> bool:
 
 
 def _fits(branches: list[Branch], depth: int, index: int, beside: Beside) -> bool:
-    """Whether the operands ``index`` at ``depth`` can be put side by side before the product is done."""
+    """Whether the operands ``index`` at ``depth`` can be concatenated and do not depend on the products."""
     calls = [branch[depth] for branch in branches]
     types = [type_of(call.args[index]) for call in calls]
     if any(_depends(call.args[index], beside.calls) for call in calls):
@@ -146,12 +146,12 @@ def _depends(node: Any, calls: Sequence[Any]) -> bool:
 
 
 def _replaced(root: Any, table: dict[Any, Any]) -> Any:
-    """``root`` with the nodes of ``table`` replaced, also in what stands in their place."""
+    """``root`` with the nodes in ``table`` replaced, also inside the replacements."""
     done: dict[Any, Any] = {}
     stack = [root]
     while stack:
         node = stack[-1]
-        if node in done:  # another reader had it made meanwhile
+        if node in done:  # already built for another reader
             stack.pop()
             continue
         target = table.get(node, node)

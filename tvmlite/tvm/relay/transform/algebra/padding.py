@@ -1,4 +1,4 @@
-"""``FoldExplicitPadding``: what stands around the data of a convolution or a pool becomes its own padding."""
+"""``FoldExplicitPadding``: folds an ``nn.pad`` before a convolution or pooling into its own padding."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ def _zeros(conv: nodes.Call, pad: nodes.Call) -> bool:
 
 
 def _least(pool: nodes.Call, pad: nodes.Call) -> bool:
-    """Whether ``pad`` is with the least number of its dtype, and the pool's windows stay the same."""
+    """Whether ``pad`` pads with its dtype's lowest value, and the pool's windows do not change."""
     dtype = np.dtype(tensor_type_of(pad).dtype)
     least = np.finfo(dtype).min if dtype.kind == "f" else np.iinfo(dtype).min
     return not pool["ceil_mode"] and pad["pad_value"] in (least, -np.inf)
 
 
 def _counted(pool: nodes.Call, pad: nodes.Call) -> bool:
-    """Whether ``pad`` is with zeros that a mean counts, and no others stand around them."""
+    """Whether ``pad`` pads with zeros, and the pool has no padding of its own or includes it in the mean."""
     counts = pool["count_include_pad"] or not any(pool["padding"])
     return _zeros(pool, pad) and counts and not pool["ceil_mode"]
 
@@ -49,12 +49,12 @@ _NEUTRAL: dict[Any, Callable[[nodes.Call, nodes.Call], bool]] = {
     **{f"nn.avg_pool{rank}d": _counted for rank in (1, 2, 3)},
     "qnn.conv2d": _zeros,
 }
-"""For each operator, whether the padding is with what its own would be."""
+"""For each operator, the test whether ``nn.pad`` pads with the value that the operator's own padding has."""
 
 
 def FoldExplicitPadding() -> Pass:
-    """The pass that takes ``nn.pad``, of spatial axes only, into the convolution or pool that reads it: with
-    zeros, zero points of quantized data, or what is least for a maximum."""
+    """A pass that folds an ``nn.pad`` of spatial axes into the convolution or pooling that reads it, if it
+    pads with zeros, with the zero point of quantized data or, for a maximum, with the lowest value."""
 
     def rule(node: Any) -> Any:
         match node:
@@ -74,7 +74,7 @@ def FoldExplicitPadding() -> Pass:
 
 
 def _with_padding(conv: nodes.Call, pad: nodes.Call) -> tuple[Any, ...] | None:
-    """The padding of ``conv`` and ``pad`` together; None if it would not be the same."""
+    """The sum of the paddings of ``conv`` and ``pad``; None if they cannot be combined."""
     attrs = dict(conv.attrs)
     layout: str = attrs["data_layout"] if "data_layout" in attrs else attrs["layout"]
     widths = pad["pad_width"]

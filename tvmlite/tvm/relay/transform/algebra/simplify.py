@@ -1,5 +1,5 @@
-"""``SimplifyExpr`` as TVM writes it out: shapes and dtypes that are known, chains of casts, reshapes and
-transposes, and small algebra of constants."""
+"""TVM's ``SimplifyExpr``: known shapes and dtypes, chains of casts, reshapes and transposes, and algebra with
+constants."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ from tvmlite.tvm.relay.transform.functions import over_functions
 _RESHAPES = ("reshape", "contrib_reverse_reshape")
 _FULL = ("zeros", "zeros_like", "ones", "ones_like", "full", "full_like")
 _NEUTRAL = {"add": 0, "subtract": 0, "multiply": 1, "divide": 1}
-"""What as the right operand gives the left."""
+"""The right operand for which the result of an operator is its left operand."""
 
 
 def SimplifyExpr() -> Pass:
-    """The pass of small algebra. A sum of products with constants is written as a product and a sum, whose
-    constants are computed; a quotient by a root is a product with ``rsqrt``. Floats may differ in their last
-    bits from what they were."""
+    """A pass of algebraic simplifications. Chains of additions and multiplications by constants become one
+    multiplication and one addition with folded constants; a constant divided by ``sqrt`` becomes a product
+    with ``rsqrt``. Float results may change in their last bits."""
 
     def simple(function: Any) -> Any:
         return adopt(rewritten(function, _simplified))
@@ -38,7 +38,7 @@ def SimplifyExpr() -> Pass:
 
 
 def _simplified(node: Any) -> Any:
-    """``node`` after all rules, again until none applies."""
+    """``node`` after applying the rules until none applies, or ``_MOST_STEPS`` times."""
     for _ in range(_MOST_STEPS):
         if not isinstance(node, nodes.Call) or not isinstance(node.op, str):
             return node
@@ -56,13 +56,13 @@ _MOST_STEPS = 20
 
 
 def _tensor(node: Any) -> TensorType | None:
-    """The type of ``node`` if it is a tensor of fixed shape."""
+    """The type of ``node`` if it is a tensor of static shape, else None."""
     type_ = type_of(node)
     return type_ if isinstance(type_, TensorType) and type_.is_static else None
 
 
 def _concrete(call: nodes.Call) -> Any:
-    """What takes the shape or dtype of another value, with that shape or dtype."""
+    """A ``_like`` operator as the operator with an explicit shape or dtype."""
     if call.op == "cast_like":
         return make("cast", call.args[0], dtype=type_of(call).dtype, span=call.span)  # type: ignore[union-attr]
     type_ = _tensor(call) if str(call.op).endswith("_like") else None
@@ -84,7 +84,7 @@ def _concrete(call: nodes.Call) -> Any:
 
 
 def _reshaped(call: nodes.Call) -> Any:
-    """One reshape of two."""
+    """One reshape instead of two."""
     match call:
         case nodes.Call(op=op, args=(nodes.Call(op=inner) as data,)) if (
             op in _RESHAPES and inner in _RESHAPES
@@ -97,7 +97,7 @@ def _reshaped(call: nodes.Call) -> Any:
 
 
 def _cast(call: nodes.Call) -> Any:
-    """No cast to the dtype that there is, and one cast of two if the first loses nothing."""
+    """Remove a cast to the operand's dtype; merge two casts if the first loses nothing."""
     if call.op != "cast":
         return None
     (data,) = call.args
@@ -111,8 +111,8 @@ def _cast(call: nodes.Call) -> Any:
 
 
 def _is_passed_on(source: str, middle: str, last: str) -> bool:
-    """Whether a cast to ``middle`` changes nothing before one to ``last``: it keeps all values, and what
-    ``last`` does not hold wraps as it did, and does not stop at the bounds as from floats."""
+    """Whether a cast to ``middle`` before one to ``last`` is redundant: it keeps all values, and values
+    outside the range of ``last`` still wrap (from integers) or saturate (from floats) as before."""
     if "bfloat16" in (source, middle) or not np.can_cast(source, middle, "safe"):
         return False
     wraps = dtypes.is_int(last) and dtypes.is_float(source) != dtypes.is_float(middle)
@@ -120,7 +120,7 @@ def _is_passed_on(source: str, middle: str, last: str) -> bool:
 
 
 def _full(call: nodes.Call) -> Any:
-    """A constant in place of a tensor that is full of it, if that does not widen the other operand."""
+    """Replace an operand filled with one value by a scalar constant, if the other has the full shape."""
     if call.op not in _NEUTRAL:
         return None
     result = _tensor(call)
@@ -136,7 +136,7 @@ def _full(call: nodes.Call) -> Any:
 
 
 def _value(node: Any) -> np.ndarray | None:
-    """The number that a call fills a tensor with."""
+    """The value that ``node`` fills a tensor with, or None if it does not."""
     if not isinstance(node, nodes.Call) or node.op not in _FULL or not isinstance(type_of(node), TensorType):
         return None
     dtype = type_of(node).dtype  # type: ignore[union-attr]
@@ -151,7 +151,7 @@ def _value(node: Any) -> np.ndarray | None:
 
 
 def _identity(call: nodes.Call) -> Any:
-    """``x`` of ``x + 0`` and ``x * 1``, on both sides, and of ``x - 0`` and ``x / 1``."""
+    """``x`` for ``x + 0``, ``0 + x``, ``x * 1``, ``1 * x``, ``x - 0`` and ``x / 1``."""
     neutral = _NEUTRAL.get(str(call.op))
     if neutral is None:
         return None
@@ -168,7 +168,7 @@ def _identity(call: nodes.Call) -> Any:
 
 
 def _by_constant(node: Any, op: str) -> tuple[Any, np.ndarray] | None:
-    """``x`` and ``c`` of ``op(x, c)`` or ``op(c, x)`` of floats, ``c`` a constant."""
+    """``x`` and ``c`` of ``op(x, c)`` or ``op(c, x)``, where ``c`` is a float constant; else None."""
     if not isinstance(node, nodes.Call) or node.op != op or len(node.args) != 2:
         return None
     for place in (1, 0):
@@ -182,7 +182,8 @@ _FLOATS = ("float32", "float64")
 
 
 def _sums(call: nodes.Call) -> Any:
-    """``(x + a) + b`` as ``x + (a + b)``, so of products; ``(x + a) * b`` as ``x * b + (a * b)``."""
+    """``(x + a) + b`` as ``x + (a + b)``, ``(x * a) * b`` as ``x * (a * b)``, ``(x + a) * b`` as
+    ``x * b + (a * b)``."""
     for op, combined in (("add", np.add), ("multiply", np.multiply)):
         outer = _by_constant(call, op)
         inner = None if outer is None else _by_constant(outer[0], op)
@@ -222,7 +223,8 @@ def _is_one(value: nodes.Constant) -> bool:
 
 
 def _order(call: nodes.Call) -> Any:
-    """An order of quantized numbers, which is that of what they stand for if the scale is positive."""
+    """``argmax``, ``argmin`` or ``argsort`` of the quantized integers instead of the dequantized values;
+    their order is the same if the scale is one positive number."""
     match call:
         case nodes.Call(
             op="argmax" | "argmin" | "argsort",

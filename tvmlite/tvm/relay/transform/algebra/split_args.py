@@ -1,4 +1,4 @@
-"""``SplitArgs``: concatenations of more arrays than a function may have arguments, in several steps."""
+"""``SplitArgs``: splits concatenations of more arrays than a function may have arguments."""
 
 from __future__ import annotations
 
@@ -15,8 +15,9 @@ from tvmlite.tvm.relay.transform.functions import over_functions
 
 
 def SplitArgs(max_function_args: int) -> Pass:
-    """The pass that concatenates more arrays than ``max_function_args`` less one, which is for the result, in
-    parts of as many, each with a barrier to fusion behind it. Of 0 or less there is no limit, as for CPUs."""
+    """A pass that splits concatenations of more than ``max_function_args - 1`` arrays (one argument is for
+    the result) into parts, each followed by a fusion barrier. With 0 or less there is no limit, as for
+    CPUs."""
     most = arguments.whole("SplitArgs: max_function_args", max_function_args, ConfigError) - 1
     if most == 0:
         raise arguments.refused("SplitArgs: max_function_args", 1, "0, or 2 and more", ConfigError)

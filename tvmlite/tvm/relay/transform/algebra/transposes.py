@@ -1,4 +1,4 @@
-"""Chains of transposes and layout transforms as one of them, or none."""
+"""Simplifies a transpose or layout transform of another to one of them, or to none."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from tvmlite.relay.ir.op import make
 
 
 def without_transposes(call: nodes.Call) -> Any:
-    """``call`` of what the transpose or layout transform before it reads, or that itself if nothing is left
-    to do; None if there is nothing to simplify."""
+    """``call``, a transpose or layout transform, merged with the one that it reads, or its source if the two
+    cancel; None if there is nothing to simplify."""
     if call.op not in ("transpose", "layout_transform"):
         return None
     (data,) = call.args
@@ -37,7 +37,7 @@ def without_transposes(call: nodes.Call) -> Any:
 
 
 def _axes(call: nodes.Call) -> tuple[int, ...] | None:
-    """The permutation that ``call`` is; None if it changes the rank."""
+    """The permutation that ``call`` performs; None if it changes the rank or block sizes."""
     if call.op == "transpose":
         rank = tensor_type_of(call.args[0]).ndim
         axes = call["axes"]
@@ -49,14 +49,15 @@ def _axes(call: nodes.Call) -> tuple[int, ...] | None:
 
 
 def _parts(layout: str) -> list[str]:
-    """``["N", "C", "H", "W", "4c"]`` of ``"NCHW4c"``."""
+    """The axes of a layout: ``["N", "C", "H", "W", "4c"]`` for ``"NCHW4c"``."""
     return re.findall(r"\d*[A-Za-z]", layout)
 
 
 def _layouts(
     data: nodes.Call, inner: tuple[int, ...] | None, call: nodes.Call, outer: tuple[int, ...] | None
 ) -> tuple[str, str] | None:
-    """The layouts of what ``data`` reads and of ``call``, one of which is a layout transform."""
+    """The layouts of the operand of ``data`` and of the result of ``call``, at least one of which is a layout
+    transform; None if they do not match."""
     if call.op == "layout_transform" and data.op == "layout_transform":
         return (data["src_layout"], call["dst_layout"]) if data["dst_layout"] == call["src_layout"] else None
     if call.op == "layout_transform" and inner is not None:

@@ -1,1 +1,1 @@
-"""``FuseOps`` by TVM's rules, for programs that look at its groups; models are compiled by rules of ours."""
+"""``FuseOps`` by TVM's rules, for programs that inspect its groups. Models are compiled by our own rules."""

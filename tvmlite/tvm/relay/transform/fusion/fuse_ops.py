@@ -1,4 +1,4 @@
-"""``FuseOps``: a function for each group, marked ``Primitive``, called in the place of its operators."""
+"""``FuseOps``: replaces each fused group by a call of a function with the attribute ``Primitive``."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ _BARRIER = "annotation.stop_fusion"
 
 
 def FuseOps(fuse_opt_level: int = -1) -> Pass:
-    """The pass that gathers operators into groups; at level 0 each is one of its own, and at -1 the level is
-    that of the context, whose option ``relay.FuseOps.max_depth`` limits the values of a group. With
-    ``relay.FuseOps.link_params`` constants stand in the groups that read them."""
+    """A pass that fuses operators into groups. At level 0, each operator is a group; -1 means the level of
+    the ``PassContext``. Its option ``relay.FuseOps.max_depth`` limits the number of values in a group; with
+    ``relay.FuseOps.link_params``, constants are inside the groups that read them."""
 
     def run(mod: IRModule, context: PassContext) -> IRModule:
         level = context.opt_level if fuse_opt_level == -1 else fuse_opt_level
@@ -46,7 +46,7 @@ def FuseOps(fuse_opt_level: int = -1) -> Pass:
 
 
 def fused(function: Any, level: int, most: int, linked: bool) -> Any:
-    """``function`` with groups of at most so many values, with their constants if they are ``linked``."""
+    """``function`` with fused groups of at most ``most`` values, including their constants if ``linked``."""
     graph = ForwardGraph(function.body)
     partition = Partition(graph, level, most)
     groups = {value.node: group for value, group in zip(graph.order, partition.groups, strict=True)}
@@ -54,7 +54,7 @@ def fused(function: Any, level: int, most: int, linked: bool) -> Any:
 
 
 class _Mutator:
-    """Rebuilds a graph; values that another group reads become parameters of that group's function."""
+    """Rebuilds a graph with groups as functions; values from outside a group become its parameters."""
 
     def __init__(self, groups: dict[Any, Group], linked: bool) -> None:
         self._groups = groups
@@ -63,7 +63,7 @@ class _Mutator:
         self._params: dict[Group, list[tuple[Any, Var]]] = {}
 
     def run(self, root: Any) -> Any:
-        """What becomes of ``root``: steps that need other nodes first are put off, as graphs are deep."""
+        """The result for ``root``. An explicit stack of generators replaces recursion, as graphs are deep."""
         stack: list[tuple[Any, Generator[Any, Any, Any]]] = [(root, self._visit(root))]
         answer: Any = None
         while stack:
@@ -111,8 +111,8 @@ class _Mutator:
         return made._with({"op": new[op]}) if op in new else made
 
     def _arguments(self, args: Any, group: Group) -> Generator[Any, Any, list[Any]]:
-        """What a call in ``group`` gets: values of the group, and parameters for others, which follow the
-        parameters of the calls that it reads."""
+        """The arguments of a call in ``group``: values of the group, and parameters for others, numbered
+        after the parameters of the calls that it reads."""
         made = []
         for arg in args:
             made.append((yield arg))
@@ -132,7 +132,7 @@ class _Mutator:
         return param
 
     def _called(self, group: Group, node: Any, body: Any) -> Any:
-        """The call of the function of ``group``, whose result is ``body``."""
+        """The call of the function for ``group``, whose body is ``body``."""
         known = self._params.get(group, [])
         calls = [str(one.op) for one in walk(body) if isinstance(one, nodes.Call)]
         attrs: dict[str, Any] = {"Primitive": int(bool(calls))}

@@ -1,4 +1,4 @@
-"""A function's values with who reads each and how, and which reader all ways from a value lead through."""
+"""The values of a function with their readers and the kinds of reads, and the post-dominator tree."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ _SCALARS = ("int32", "int64", "float32", "float64", "bool")
 
 @dataclass(eq=False)
 class Value:
-    """A node of the graph. ``readers`` are those that may be fused with it, each with how it reads."""
+    """A node of the graph. ``readers`` are the values that may be fused with it and how they read it."""
 
     node: Any
     index: int = -1
     fuse: int = Fuse.OPAQUE
     is_outside: bool = False
-    """Whether something reads it that is never fused: it must be stored."""
+    """Whether a node that is never fused reads the value, which must then be stored."""
     readers: list[tuple[Value, int]] = field(default_factory=list)
 
 
@@ -46,7 +46,7 @@ class ForwardGraph:
                 stack.extend((one, False) for one in reversed(self._parts(node)))
 
     def of(self, node: Any) -> Value:
-        """The value of ``node``."""
+        """The value for ``node``, created if there is none."""
         if node not in self._values:
             self._values[node] = Value(node)
         return self._values[node]
@@ -67,7 +67,7 @@ class ForwardGraph:
             value.readers.append((reader, how))
 
     def _parts(self, node: Any) -> list[Any]:
-        """What ``node`` reads, entered as read by it, in the order of TVM."""
+        """The operands of ``node``, in TVM's order, after recording that ``node`` reads them."""
         match node:
             case nodes.Call(op=str(), args=args):
                 self._call(node)
@@ -109,7 +109,7 @@ class ForwardGraph:
 
 
 def fuse_class(call: nodes.Call) -> int:
-    """TVM's pattern of an operator's call."""
+    """TVM's fusion class of an operator call; OPAQUE if its attributes have symbolic dimensions."""
     if is_symbolic(tuple(value for _, value in call.attrs)):
         return Fuse.OPAQUE
     return pattern_of(str(call.op))
@@ -117,7 +117,8 @@ def fuse_class(call: nodes.Call) -> int:
 
 @dataclass(eq=False)
 class Dominated:
-    """A value with the first reader that all ways from it to the results lead through, and how they read."""
+    """A value with its immediate post-dominator, the first value on all paths from it to the results, and the
+    most restrictive kind of read on the paths between them."""
 
     value: Value
     parent: Dominated | None
@@ -137,7 +138,7 @@ def dominators(graph: ForwardGraph) -> list[Dominated]:
 
 
 def _common(value: Value, found: list[Any]) -> tuple[Dominated | None, int]:
-    """The least common ancestor of the readers, and the hardest way in which anything up to it reads."""
+    """The least common ancestor of the readers of ``value``, and the most restrictive read on paths to it."""
     parent: Dominated | None = None
     how = int(Fuse.ELEMWISE)
     for position, (reader, read) in enumerate(value.readers):

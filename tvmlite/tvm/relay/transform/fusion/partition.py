@@ -1,4 +1,4 @@
-"""Which values become one group: TVM's rules, in three phases over the post-dominator tree."""
+"""Divides values into fused groups by TVM's rules, in three phases over the post-dominator tree."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from tvmlite.relay.ir.op import Fuse
 from tvmlite.tvm.relay.transform.fusion.graph import Dominated, ForwardGraph, Value, dominators
 
 MOST_NODES = 256
-"""How many values a group may have, if the context does not say."""
+"""The default limit on the number of values in a group."""
 
 
 class Group:
-    """Values that are fused. ``root`` is the one whose result is the group's."""
+    """A fused group. ``root`` is the value that is the group's result."""
 
     def __init__(self, value: Value) -> None:
         self.parent: Group | None = None
@@ -21,7 +21,7 @@ class Group:
         self.has_anchor = value.fuse == Fuse.OUT_ELEMWISE_FUSABLE
 
     def top(self) -> Group:
-        """The group that this one was merged into, if it was."""
+        """The group that this one was merged into, transitively, or this group itself."""
         group = self
         while group.parent is not None:
             group = group.parent
@@ -42,7 +42,7 @@ class Partition:
                 self._visit(one, phase)
 
     def _visit(self, one: Dominated, phase: int) -> None:
-        """Fuse a value with its post-dominator, where the phase allows it."""
+        """Fuse a value with its post-dominator, if the phase allows it."""
         value, group = one.value, self.groups[one.value.index]
         if group.fuse == Fuse.OPAQUE or one.parent is None:
             return
@@ -72,7 +72,7 @@ class Partition:
             self._try(value, sink, lambda kind, last: kind <= Fuse.INJECTIVE)
 
     def _try(self, value: Value, sink: Value, allowed: Callable[[int, bool], bool]) -> None:
-        """Fuse all from ``value`` to ``sink``, if each on the way is ``allowed``."""
+        """Fuse all values on the paths from ``value`` to ``sink``, if ``allowed`` accepts each of them."""
         way = [*_between(value, sink)]
         kinds = [(self.groups[one.index].top().fuse, False) for one in way if one is not value]
         kinds.append((self.groups[sink.index].top().fuse, True))
@@ -97,7 +97,7 @@ def _merge(child: Group, parent: Group) -> None:
 
 
 def _between(value: Value, sink: Value) -> Iterator[Value]:
-    """``value`` and all on ways from it to ``sink``, which is left out."""
+    """``value`` and all values on the paths from it to ``sink``, excluding ``sink``."""
     seen: set[Any] = set()
     stack = [value]
     while stack:

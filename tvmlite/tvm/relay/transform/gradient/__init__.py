@@ -1,1 +1,1 @@
-"""Gradients of functions: the reverse walk over a graph, and the rules of operators."""
+"""Gradients of functions: reverse-mode differentiation of a graph, and the rules for operators."""

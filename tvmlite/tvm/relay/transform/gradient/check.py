@@ -1,4 +1,4 @@
-"""``check_grad``: gradients compared with differences of values."""
+"""``check_grad``: compares gradients with finite differences."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ def check_grad(
     target_devices: Sequence[tuple[Any, Any]] | None = None,
     executor_kind: str = "debug",
 ) -> None:
-    """An AssertionError where a gradient of ``func`` is not near the difference of values ``eps`` before and
-    behind. ``inputs`` are drawn around ``mean``, ``scale`` wide (ten times ``eps``), if they are not given;
-    of these ``test_inputs``, the same arrays, are looked at."""
+    """Compare the gradients of ``func`` with central differences of step ``eps``; a mismatch is an
+    AssertionError. By default, ``inputs`` are normally distributed with ``mean`` and standard deviation
+    ``scale`` (``10 * eps``). Only the gradients of ``test_inputs`` are checked: arrays of ``inputs``."""
     forward = typed(IRModule.from_expr(func))["main"]
     backward = gradient(forward, mode=mode)
     width = 10 * eps if scale is None else scale
@@ -60,7 +60,7 @@ def _drawn(type_: Any, width: float, mean: float) -> np.ndarray:
 
 
 def _differences(run: Any, inputs: Sequence[Any], given: np.ndarray, eps: float) -> np.ndarray:
-    """How the sum of the result changes with each element of ``given``, one of ``inputs``."""
+    """The central difference of the result's sum for each element of ``given``, one of ``inputs``."""
     found = np.zeros(given.shape)
     for place in np.ndindex(*given.shape):
         before = given[place]

@@ -1,4 +1,4 @@
-"""Gradients of operators that work element by element."""
+"""Gradients of elementwise operators."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ _SLOPES: dict[str, Callable[[Any, Any], Any]] = {
     "tan": lambda x, y: 1.0 + y * y,
     "tanh": lambda x, y: 1.0 - y * y,
 }
-"""By the operator: the derivative at ``x``, where the result is ``y``."""
+"""The derivative of each operator, as a function of its operand ``x`` and its result ``y``."""
 
 _FLAT = (
     "argmax", "argmin", "ceil", "equal", "floor", "greater", "greater_equal", "isfinite", "isinf", "isnan",
     "less", "less_equal", "logical_and", "logical_not", "logical_or", "logical_xor", "ndarray_size",
     "not_equal", "ones_like", "round", "shape_of", "sign", "trunc", "zeros_like",
 )  # fmt: skip
-"""Operators whose results do not change with what they are given, but where they jump."""
+"""Operators whose derivative is 0 wherever it exists."""
 
 _SAME = ("annotation.checkpoint", "annotation.stop_fusion", "copy", "device_copy", "negative", "on_device")
 
@@ -83,7 +83,8 @@ def _clip(call: nodes.Call, gradient: Any) -> list[Any]:
 
 
 def _of_two(pair: Callable[[Any, Any, Any, Any], tuple[Any, Any]]) -> Rule:
-    """The rule of an operator of two arguments that broadcast: ``pair(a, b, result, gradient)``."""
+    """The rule of a broadcasting operator of two arguments from ``pair(a, b, result, gradient)``, which
+    returns both gradients before they are summed over broadcast axes."""
 
     def rule(call: nodes.Call, gradient: Any) -> list[Any]:
         a, b = call.args
@@ -94,7 +95,7 @@ def _of_two(pair: Callable[[Any, Any, Any, Any], tuple[Any, Any]]) -> Rule:
 
 
 def _larger(a: Any, b: Any, y: Any, g: Any) -> tuple[Any, Any]:
-    """Of two equal ones the first is taken."""
+    """The gradients of a maximum; if both operands are equal, the first one gets the gradient."""
     none = zeros_like(g)
     return make("where", a < b, none, g), make("where", a < b, g, none)
 

@@ -1,4 +1,4 @@
-"""Gradients of layers of networks."""
+"""Gradients of neural network layers."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def _dense(call: nodes.Call, gradient: Any) -> list[Any]:
 
 
 def _product(call: nodes.Call, gradient: Any) -> list[Any]:
-    """Of a product of matrices, one of which or both are transposed."""
+    """The gradients of a matrix product whose operands may be transposed."""
     a, b = call.args
     flipped, other = bool(call["transpose_a"]), bool(call["transpose_b"])
 
@@ -65,8 +65,8 @@ def _check_pooling(call: nodes.Call) -> None:
 
 
 def _max_pool2d(call: nodes.Call, gradient: Any) -> list[Any]:
-    """The first of the greatest elements of a window has all of its gradient. One place of the windows after
-    the other: the elements there, whether they are it, and their gradients back in the image."""
+    """A window's first maximal element gets its whole gradient. For each position within the windows: take
+    the elements there, test whether they are that maximum, and scatter their gradients to the image."""
     _check_pooling(call)
     (data,) = call.args
     extents, counts = whole_extents(call, data)[2:], whole_extents(call, call)[2:]
@@ -92,7 +92,7 @@ def _max_pool2d(call: nodes.Call, gradient: Any) -> list[Any]:
 
 
 def _avg_pool2d(call: nodes.Call, gradient: Any) -> list[Any]:
-    """A window gives each of its elements a share: a transposed convolution of ones in groups."""
+    """Distribute a window's gradient equally over its elements by a grouped transposed convolution."""
     _check_pooling(call)
     (data,) = call.args
     _, channels, *extents = whole_extents(call, data)
@@ -107,7 +107,7 @@ def _avg_pool2d(call: nodes.Call, gradient: Any) -> list[Any]:
 
 
 def _left_over(call: nodes.Call, extents: Sequence[int], kernel: Sequence[int]) -> tuple[int, ...]:
-    """How many elements behind the last window, along each axis, no window reaches."""
+    """The number of elements after the last window along each axis."""
     strides, dilation, padding = call["strides"], call["dilation"], call["padding"]
     return tuple(
         (extents[axis] + padding[axis] + padding[2 + axis] - (kernel[axis] - 1) * dilation[axis] - 1)
@@ -125,8 +125,8 @@ def _cross_entropy(call: nodes.Call, gradient: Any) -> list[Any]:
 
 
 def _conv2d(call: nodes.Call, gradient: Any) -> list[Any]:
-    """The data's is a transposed convolution; the weights' one of the data with the gradient, of which the
-    batch is what is summed over, in each group."""
+    """The data's gradient is a transposed convolution. The weight's is, for each group, a convolution of the
+    data with the gradient as its kernel, which sums over the batch."""
     layouts = call["data_layout"], call["kernel_layout"], call["out_layout"]
     if layouts[:2] != ("NCHW", "OIHW") or layouts[2] not in ("", "NCHW"):
         raise UnsupportedError("gradient: nn.conv2d of other layouts than NCHW and OIHW", call.span)

@@ -1,4 +1,4 @@
-"""``gradient``: a function that gives what another gives, and the gradients of its parameters."""
+"""``gradient``: makes a function that returns the result of another and the gradients of its parameters."""
 
 from __future__ import annotations
 
@@ -27,11 +27,12 @@ _MODES = ("higher_order", "first_order")
 
 
 def gradient(expr: Any, mod: IRModule | None = None, mode: str = "higher_order") -> Function:
-    """The function of the parameters of ``expr`` that gives its result, and a tuple of the gradients of the
-    sum of its elements by each parameter. ``mod`` has the functions that it calls.
+    """Make a function of the parameters of ``expr`` that returns a tuple of its result and a tuple of
+    gradients: those of the sum of the result's elements by each parameter. ``mod`` has the functions that
+    ``expr`` calls.
 
-    In both modes calls and lets are put in their place, so that the result has neither, and can be given here
-    again. A function that calls itself, and an operator without a rule, are errors.
+    In both modes, calls and lets are inlined, so that the result can be differentiated again. A recursive
+    function or an operator without a rule is an error.
     """
     if mode not in _MODES:
         raise ConfigError(f"gradient: mode is {show(mode)}, expected {' or '.join(_MODES)}", Span.of_caller())
@@ -47,7 +48,7 @@ def gradient(expr: Any, mod: IRModule | None = None, mode: str = "higher_order")
 
 
 def FirstOrderGradient() -> Pass:
-    """The pass that gives every function the gradients of its parameters as well."""
+    """A pass that replaces every function by one that also returns the gradients of its parameters."""
 
     def run(mod: IRModule, context: PassContext) -> IRModule:
         made = mod.copy()
@@ -66,7 +67,7 @@ def _with_gradients(function: Any) -> Function:
 
 
 class _Reverse:
-    """One walk from the result of a function to its parameters."""
+    """The reverse traversal from a function's result to its parameters, which collects gradients."""
 
     def __init__(self, function: Any) -> None:
         order = list(postorder(function.body))
@@ -95,7 +96,7 @@ class _Reverse:
             case nodes.If(condition=condition, then=then, otherwise=otherwise):
                 if isinstance(gradient, tuple):
                     raise UnsupportedError(
-                        "gradient: an if that gives a tuple", node.span, "one for each field"
+                        "gradient: an If with a tuple result", node.span, "use one If for each field"
                     )
                 self._add(then, nodes.If(condition, gradient, zeros_like(gradient), node.span))
                 self._add(otherwise, nodes.If(condition, zeros_like(gradient), gradient, node.span))
@@ -106,7 +107,7 @@ class _Reverse:
                 raise UnsupportedError(f"gradient: there is no rule for {what}", node.span)
 
     def _add(self, node: Any, gradient: Any) -> None:
-        """``gradient`` is one of those of ``node``, which may be read several times."""
+        """Add ``gradient``, from one reader of ``node``, to the gradient of ``node``."""
         if gradient is None or node not in self._reached:
             return
         known = self.gradients.get(node)
@@ -131,7 +132,7 @@ def _sum(one: Any, other: Any) -> Any:
 
 
 def _fields(node: Any) -> list[Any] | None:
-    """The fields of a tuple, None of what is none."""
+    """The fields of ``node`` if it is a tuple, else None."""
     type_ = type_of(node)
     if not isinstance(type_, TupleType):
         return None
@@ -146,7 +147,7 @@ def _ones(node: Any) -> Any:
 
 
 def _whole(node: Any, gradient: Any) -> Any:
-    """The ``gradient`` of ``node`` as an expression, zeros where there is none."""
+    """The ``gradient`` of ``node`` as an expression, with zeros for None."""
     fields = _fields(node)
     if fields is None:
         return zeros_like(node) if gradient is None else gradient

@@ -1,6 +1,6 @@
-"""What rules of gradients are made of.
+"""Helpers for the gradient rules of operators.
 
-A rule takes a call and the gradient of its result, and gives the gradient of each argument, None where it is
+A rule takes a call and the gradient of its result, and returns the gradient of each argument, or None for
 zero. The gradient of a tuple is a Python tuple.
 """
 
@@ -18,19 +18,19 @@ Rule: TypeAlias = "Callable[[nodes.Call, Any], Sequence[Any]]"
 
 
 def summed_like(gradient: Any, argument: Any) -> Any:
-    """``gradient`` summed over the axes along which ``argument`` was repeated."""
+    """``gradient`` summed over the axes along which ``argument`` was broadcast."""
     if same_type(type_of(gradient), type_of(argument)):
         return gradient
     return make("collapse_sum_like", gradient, argument)
 
 
 def zeros_like(node: Any) -> Any:
-    """Zeros of the type of ``node``."""
+    """Zeros of the shape and dtype of ``node``."""
     return make("zeros_like", node)
 
 
 def whole_extents(call: nodes.Call, argument: Any) -> tuple[int, ...]:
-    """The extents of ``argument``, which the gradient of ``call`` must know."""
+    """The extents of ``argument``; an UnsupportedError that names ``call`` if one is unknown."""
     shape = tensor_type_of(argument).shape
     if not all(isinstance(extent, int) for extent in shape):
         raise UnsupportedError(f"gradient: {call.op} of an extent that is not known", call.span)

@@ -1,4 +1,4 @@
-"""Gradients of operators that move, repeat and add elements up."""
+"""Gradients of operators that move, broadcast or reduce elements."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def _reduced_axes(call: nodes.Call) -> list[int]:
 
 
 def _widened(call: nodes.Call, reduced: Any) -> Any:
-    """``reduced``, of the shape of the result of ``call``, at each place of what it reduces."""
+    """``reduced``, of the shape of the result of ``call``, broadcast to the shape of its operand."""
     for axis in () if call["keepdims"] else _reduced_axes(call):
         reduced = make("expand_dims", reduced, axis=axis)
     return make("broadcast_to_like", reduced, call.args[0])
@@ -89,7 +89,7 @@ def _strided_slice(call: nodes.Call, gradient: Any) -> list[Any]:
 
 
 def _extreme(call: nodes.Call, gradient: Any) -> list[Any]:
-    """Elements that are the extreme have equal shares of the gradient."""
+    """The elements that equal the extremum share the gradient equally."""
     (x,) = call.args
     among = make("cast", make("equal", x, _widened(call, call)), dtype=tensor_type_of(x).dtype)
     count = make("sum", among, axis=call["axis"], keepdims=call["keepdims"], exclude=call["exclude"])

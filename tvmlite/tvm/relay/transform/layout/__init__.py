@@ -1,1 +1,1 @@
-"""Passes that give operators other layouts: TVM's ``ConvertLayout`` and ``AlterOpLayout``."""
+"""Passes that change operators' layouts: TVM's ``ConvertLayout`` and ``AlterOpLayout``."""

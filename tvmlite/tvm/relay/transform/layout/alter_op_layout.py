@@ -1,4 +1,4 @@
-"""``AlterOpLayout``: the layouts that rules of a program choose, or those that suit the machine at hand."""
+"""``AlterOpLayout``: layouts chosen by the program's rules, or else layouts that suit this machine."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ from tvmlite.tvm.relay.transform.functions import of_ours, over_functions
 from tvmlite.tvm.relay.transform.layout.rewriter import LayoutRewriter
 
 RULE = "FTVMAlterOpLayout"
-"""The attribute of an operator that a rule of a program's own is."""
+"""The operator attribute that holds a rule of the program."""
 
 
 def AlterOpLayout() -> Pass:
-    """The pass that puts the channels of convolution networks in blocks, for the machine at hand; or, if
-    operators of the module have rules of the program's own (``relay.op.register_alter_op_layout``), that asks
-    those, ``rule(attrs, inputs, types, result_type)``, for another call. Operators around it take the layout
-    that comes, if they can."""
+    """A pass that changes layouts of operators. If operators of the module have rules of the program
+    (``relay.op.register_alter_op_layout``), each rule, ``rule(attrs, inputs, types, result_type)``, returns
+    the replacement for a call, and later operators adopt its layout if they can. Without such rules, the pass
+    converts convolution networks to blocked layouts for this machine."""
 
     def ours(module: nodes.Module) -> nodes.Module:
         return passes.by_name(Target.parse("native"))["alter_op_layout"](module)
@@ -47,7 +47,7 @@ def _by_rules(function: Any) -> Any:
 
 
 def _altered(call: nodes.Call, attrs: dict[str, Any], args: list[Any]) -> Any:
-    """The call that the operator's rule gives, None if there is none or it gives None."""
+    """The call that the operator's rule returns; None if there is no rule or it returns None."""
     rule = Op(str(call.op)).get_attr(RULE)
     if rule is None:
         return None
@@ -61,7 +61,7 @@ def _altered(call: nodes.Call, attrs: dict[str, Any], args: list[Any]) -> Any:
     )
     if given is None:
         return None
-    made = expr_of(f"{call.op}: what its rule gives", given)
+    made = expr_of(f"{call.op}: the result of its rule", given)
     if not isinstance(made, nodes.Call):
         raise UnsupportedError(
             f"AlterOpLayout: the rule of {call.op} gives {show(made)}, expected a call of an operator",

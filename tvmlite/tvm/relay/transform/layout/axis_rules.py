@@ -1,4 +1,4 @@
-"""Rules of layouts of operators whose attributes name axes: the axes move with the layout."""
+"""Layout rules of operators whose attributes name axes, which are translated to the new layout."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from tvmlite.tvm.relay.transform.layout.question import Answer, Question
 
 
 def _moved(question: Question, axes: list[int]) -> list[int] | None:
-    """``axes`` of the first operand in its new layout; as they are if it has none."""
+    """``axes`` of the first operand translated to its new layout, or unchanged if there is no new layout;
+    None if they cannot be translated."""
     old, new = question.old[0], question.first
     if question.new is None:
         return axes
@@ -23,7 +24,7 @@ def _axis(question: Question) -> int:
 
 
 def _with_axis(question: Question) -> dict[str, Any] | None:
-    """The attributes with ``axis`` in the new layout."""
+    """The attributes with ``axis`` translated to the new layout; None if that is not possible."""
     if question.new is None:
         return dict(question.attrs)
     axes = _moved(question, [_axis(question)])
@@ -31,7 +32,7 @@ def _with_axis(question: Question) -> dict[str, Any] | None:
 
 
 def _along(question: Question) -> Answer | None:
-    """Operators along one axis, with vectors for it: normalizations."""
+    """Normalizations: operators along one axis whose other operands are vectors for that axis."""
     attrs, layout = _with_axis(question), question.first
     if attrs is None or layout is None or question.rank != len(names.parts(question.old[0] or layout)):
         return None
@@ -41,7 +42,7 @@ def _along(question: Question) -> Answer | None:
 
 
 def _instance_norm(question: Question) -> Answer | None:
-    """Normalizations of each instance, which is a place of the first axis."""
+    """Instance normalizations: axis 0 must not move, as each index of it is an instance."""
     found = _along(question)
     if found is None or question.new is None:
         return found
@@ -49,12 +50,12 @@ def _instance_norm(question: Question) -> Answer | None:
 
 
 def _requantize(question: Question) -> Answer | None:
-    """The axis of scales of a vector moves; that of numbers means nothing, but TVM moves it, too."""
+    """Translate the scales' axis, also for scalar scales, for which it has no meaning, as TVM does."""
     return _along(question)
 
 
 def _concatenate(question: Question) -> Answer | None:
-    """All operands take the new layout if they agree on one; else the first that was known."""
+    """All operands get the new layout if it is the same for all, or else the first known old layout."""
     count = len(question.old) if question.op == "concatenate" else (len(question.old) - 2) // 3
     data = [question.old[index] for index in range(count)]
     known = next((one for one in data if one is not None), None)
@@ -64,7 +65,7 @@ def _concatenate(question: Question) -> Answer | None:
     layout, attrs = known, dict(question.attrs)
     new = question.new[:count] if question.new is not None else []
     if new and all(one == new[0] for one in new):
-        at = names.outer(new[0], names.parts(known)[axis])  # whole blocks are joined
+        at = names.outer(new[0], names.parts(known)[axis])  # whole blocks are concatenated
         if at is not None:
             layout, attrs = new[0], {**attrs, "axis": at}
     rest = ["C"] * (len(question.old) - count)
@@ -109,7 +110,7 @@ def _transpose(question: Question) -> Answer | None:
 
 
 def _reduce(question: Question) -> Answer | None:
-    """Axes that are left keep their order; of an axis in blocks, the blocks are reduced as well."""
+    """Reductions: the remaining axes keep their order. A blocked axis is reduced together with its block."""
     old, layout = question.old[0], question.first
     if old is None or layout is None:
         return None
@@ -130,7 +131,7 @@ def _reduce(question: Question) -> Answer | None:
             kept.append(part)
     if question.attrs["keepdims"]:
         left = kept
-    if question.op in ("argmax", "argmin"):  # an index counts the elements in the order of the axes
+    if question.op in ("argmax", "argmin"):  # the resulting index depends on the order of the axes
         order = [[part[-1].upper() for part in names.parts(one)] for one in (old, layout)]
         counted = [[letter for letter, _ in groupby(filter(reduced.__contains__, one))] for one in order]
         if counted[0] != counted[1]:
@@ -139,7 +140,7 @@ def _reduce(question: Question) -> Answer | None:
     if question.new is not None and (given or attrs["exclude"]):
         others = [index for index in range(len(names.parts(layout))) if index not in found]
         attrs["axis"] = tuple(others if attrs["exclude"] else found)
-    means = ["".join(kept)] * (len(question.old) - 1)  # those of a variance
+    means = ["".join(kept)] * (len(question.old) - 1)  # the second operand of a variance
     return Answer([layout, *means], ["".join(left)], attrs)
 
 
@@ -190,7 +191,8 @@ def _strided_slice(question: Question) -> Answer | None:
 
 
 def _sliced_along(question: Question) -> dict[str, Any] | None:
-    """The attributes of a slice along axes by name: of an axis in blocks, whole blocks are cut out."""
+    """The attributes of a slice with ``axes``, translated to the new layout. Slices along a blocked axis must
+    consist of whole blocks; otherwise the result is None."""
     attrs, old, new = dict(question.attrs), question.old[0] or "", question.first or ""
     given = [names.parts(old)[axis % question.rank] for axis in attrs["axes"]]
     places = [names.outer(new, part) for part in given]
@@ -213,7 +215,7 @@ def _sliced_along(question: Question) -> dict[str, Any] | None:
 
 
 def _slice_like(question: Question) -> Answer | None:
-    """Axes move if both operands have one layout."""
+    """Translate the axes if both operands have the same layout."""
     if None in question.old or question.old[0] != question.old[1]:
         return None
     layout, attrs = question.first, dict(question.attrs)
@@ -235,7 +237,7 @@ def _topk(question: Question) -> Answer | None:
 
 
 def _axes(question: Question) -> Answer | None:
-    """Operators over several axes, which move in their order."""
+    """Operators over several axes, which are translated in their order."""
     layout = question.first
     axes = _moved(question, [axis % question.rank for axis in question.attrs["axis"] or ()])
     if axes is None or layout is None:
@@ -244,7 +246,7 @@ def _axes(question: Question) -> Answer | None:
 
 
 def _pad(question: Question) -> Answer | None:
-    """Widths move with their axes; blocks are not padded."""
+    """Reorder the padding widths; a blocked axis cannot be padded."""
     layout, attrs = question.first, dict(question.attrs)
     if layout is None:
         return None
@@ -277,4 +279,4 @@ RULES: dict[str, Callable[[Question], Answer | None]] = {
     "nn.l2_normalize": _axes,
     "nn.pad": _pad,
 }
-"""By operator. What is along an axis that is in blocks keeps its layout."""
+"""The rules by operator. An operator along an axis that would be blocked keeps its layout."""

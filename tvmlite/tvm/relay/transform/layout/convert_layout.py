@@ -1,4 +1,4 @@
-"""``ConvertLayout``: operators in the layouts that are asked for, and all that follows in them."""
+"""``ConvertLayout``: converts operators to desired layouts, and later operators with them."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from tvmlite.tvm.relay.transform.layout.rewriter import LayoutRewriter
 
 
 class LayoutConfig:
-    """As a context: convolutions, counted in the order in which they are met, that ``skip_layers`` names stay
-    as they are in ``ConvertLayout``."""
+    """A context in which ``ConvertLayout`` skips the convolutions with the indices ``skip_layers``, in the
+    order of the traversal."""
 
     current: ClassVar[LayoutConfig | None] = None
 
@@ -25,13 +25,13 @@ class LayoutConfig:
         self._outer: LayoutConfig | None = None
 
     def check_skip(self) -> bool:
-        """Whether the next convolution stays as it is."""
+        """Whether to skip the next convolution; advances the counter."""
         skipped = self.skip_counter in self.skip_layers
         self.skip_counter += 1
         return skipped
 
     def reset(self) -> None:
-        """Count from the first convolution again."""
+        """Reset the counter to the first convolution and clear ``skip_layers``."""
         self.skip_counter = 0
         self.skip_layers = []
 
@@ -44,9 +44,9 @@ class LayoutConfig:
 
 
 def ConvertLayout(desired_layouts: Mapping[str, Sequence[str]]) -> Pass:
-    """The pass that gives operators the layouts asked for, ``{"nn.conv2d": ["NHWC", "default"]}``: of the
-    data and of the kernel, where "default" is that which goes with the data. Operators that follow take the
-    layout that comes, if they can; elsewhere a ``layout_transform`` stands between."""
+    """A pass that converts operators to the desired layouts of data and kernel,
+    ``{"nn.conv2d": ["NHWC", "default"]}``, where "default" is the usual kernel layout for that data layout.
+    Later operators adopt the layout if they can; otherwise a ``layout_transform`` is inserted."""
     wanted = {str(op): [str(one) for one in layouts] for op, layouts in dict(desired_layouts).items()}
     for op, layouts in wanted.items():
         desired.check(op, layouts)

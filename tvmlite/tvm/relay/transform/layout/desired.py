@@ -1,4 +1,4 @@
-"""Operators in a layout that is asked for: what else changes with the layout of the data."""
+"""Converts single operators to a desired layout, with the attributes that depend on it."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _KERNELS = {
     "qnn.conv2d": {"NCHW": "OIHW", "NHWC": "HWIO"},
     "qnn.conv2d_transpose": {"NCHW": "IOHW", "NHWC": "HWIO"},
 }
-"""By operator and layout of the data, the layout of the kernel that "default" means."""
+"""The kernel layout that "default" means, by operator and data layout."""
 
 _POOLS = (
     "nn.max_pool1d nn.max_pool2d nn.max_pool3d nn.avg_pool1d nn.avg_pool2d nn.avg_pool3d "
@@ -32,21 +32,22 @@ _POOLS = (
 ).split()
 _OTHERS = ("image.resize2d", "nn.upsampling", "vision.roi_align", "vision.roi_pool")
 _ANY = ("nn.batch_norm",)
-"""Those that take the layout that comes, whichever is asked for, as in TVM."""
+"""Operators that adopt their operand's layout, whichever layout is requested, as in TVM."""
 
 DEFAULT = "default"
 
 OPERATORS = (*_KERNELS, *_POOLS, *_OTHERS, *_ANY)
-"""Those for which a layout can be asked."""
+"""The operators for which a layout can be requested."""
 
 
 def check(op: str, layouts: Sequence[str]) -> None:
-    """An error unless ``layouts`` can be asked of ``op``."""
+    """Raise an error unless ``layouts`` can be requested for ``op``."""
     if op not in OPERATORS:
         raise UnsupportedError(
-            f"ConvertLayout: {op} has no layout to be asked for",
+            f"ConvertLayout: no layout can be requested for {op}",
             Span.of_caller(),
-            hint="others take the layout that comes; " + ", ".join(OPERATORS) + " can be asked",
+            hint="other operators adapt to their inputs; layouts can be requested for "
+            + ", ".join(OPERATORS),
         )
     if not layouts or layouts[0] == DEFAULT:
         raise ConfigError(
@@ -71,7 +72,8 @@ def check(op: str, layouts: Sequence[str]) -> None:
 
 
 def converted(call: nodes.Call, attrs: dict[str, Any], args: list[Any], layouts: Sequence[str]) -> Any:
-    """``call`` with ``args`` in ``layouts``; None where the blocks of a layout would not be full."""
+    """``call`` with ``args``, converted to ``layouts``. None if a blocked layout does not divide the extents,
+    or if the operator just adopts its operand's layout."""
     op, attrs = str(call.op), dict(attrs)
     if op in _ANY:
         return None
@@ -105,7 +107,7 @@ def _extent(call: nodes.Call, index: int, layout: str, axis: str) -> Any:
 
 
 def _is_depthwise(call: nodes.Call) -> bool:
-    """Whether each channel has a kernel of its own."""
+    """Whether ``call`` is a depthwise convolution."""
     weight = len(call.args) - 1 if call.op == "nn.deformable_conv2d" else 1
     groups = call["groups"]
     return (
@@ -116,7 +118,7 @@ def _is_depthwise(call: nodes.Call) -> bool:
 
 
 def _blocked(call: nodes.Call, attrs: dict[str, Any], args: list[Any], layouts: Sequence[str]) -> Any:
-    """A convolution of channels in blocks."""
+    """The convolution in a blocked layout; None if blocks do not divide the extents."""
     if call.op != "nn.conv2d":
         raise UnsupportedError(
             f"ConvertLayout: {call.op} in {layouts[0]} is not in tvmlite",

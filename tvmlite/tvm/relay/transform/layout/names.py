@@ -1,4 +1,4 @@
-"""What can be asked of a layout's name: ``""`` is that of a scalar, ``None`` stands for an unknown layout."""
+"""Functions of layout names. ``""`` is the layout of a scalar; ``None`` stands for an unknown layout."""
 
 from __future__ import annotations
 
@@ -8,35 +8,35 @@ from typing import Any
 
 
 def parts(layout: str) -> list[str]:
-    """``["N", "C", "H", "W", "4c"]`` of ``"NCHW4c"``."""
+    """The axes of a layout: ``["N", "C", "H", "W", "4c"]`` for ``"NCHW4c"``."""
     return re.findall(r"\d*[A-Za-z]", layout)
 
 
 def whole(layout: str) -> str:
-    """The axes that are no blocks: ``"NCHW"`` of ``"NCHW4c"``."""
+    """The axes that are not blocks: ``"NCHW"`` for ``"NCHW4c"``."""
     return "".join(part for part in parts(layout) if part.isupper())
 
 
 def block(layout: str, axis: str) -> int:
-    """The size of the blocks of ``axis``, a capital; 0 if it has none."""
+    """The block size of ``axis``, a capital letter; 0 if it is not blocked."""
     found = [part for part in parts(layout) if part[-1] == axis.lower()]
     return int(found[0][:-1]) if found else 0
 
 
 def place(layout: str, part: str) -> int | None:
-    """The index of an axis in a layout; None if it is not there as a whole."""
+    """The index of the axis ``part`` in a layout; None if it is missing or blocked."""
     if block(layout, part[-1].upper()) or part not in parts(layout):
         return None
     return parts(layout).index(part)
 
 
 def outer(layout: str, part: str) -> int | None:
-    """The index of an axis in a layout, that of its blocks if it has some; None if it is not there."""
+    """The index of the axis ``part`` in a layout, or of its outer axis if it is blocked; None if missing."""
     return parts(layout).index(part) if part in parts(layout) else None
 
 
 def moved(axes: Sequence[int], old: str, new: str) -> list[int] | None:
-    """The axes of ``new`` that ``axes`` of ``old`` are; None if one is in blocks or not there."""
+    """Translate axis indices ``axes`` from ``old`` to ``new``; None if an axis is missing or blocked."""
     found = [place(new, parts(old)[axis]) for axis in axes]
     return None if None in found else [one for one in found if one is not None]
 
@@ -47,8 +47,8 @@ def last(layout: str, rank: int) -> str:
 
 
 def renamed(old: str, like: str, new: str) -> str | None:
-    """What becomes of ``old`` if ``like``, a layout that ends alike, becomes ``new``; None if they do not end
-    alike. ``renamed("NWC", "NHC", "NCH")`` is ``"NCW"``."""
+    """Apply the change from ``like`` to ``new`` to ``old``, whose last axes correspond to those of ``like``;
+    None if they do not correspond. ``renamed("NWC", "NHC", "NCH")`` is ``"NCW"``."""
     mine, others = parts(old), parts(like)
     shared = min(len(mine), len(others))
     names: dict[str, str] = {}
@@ -81,7 +81,7 @@ def renamed(old: str, like: str, new: str) -> str | None:
 
 
 def fitted(new: str, old: str, shape: Sequence[Any]) -> str:
-    """``new`` with blocks of one element for axes that ``old``, in ``shape``, does not have or that are 1."""
+    """``new`` with block size 1 for axes that ``old`` does not have, or whose extent in ``shape`` is 1."""
     made = []
     for part in parts(new):
         if part[-1].islower():

@@ -1,4 +1,4 @@
-"""Rules of layouts that programs give to operators (``relay.op.register_infer_correct_layout``)."""
+"""Layout rules that programs register for operators (``relay.op.register_infer_correct_layout``)."""
 
 from __future__ import annotations
 
@@ -17,12 +17,13 @@ from tvmlite.tvm.relay.transform.layout.question import Answer, Question
 from tvmlite.tvm.tir.data_layout import UNDEFINED, Layout, layout
 
 RULE = "FInferCorrectLayout"
-"""The attribute of an operator that such a rule is."""
+"""The operator attribute that holds such a rule."""
 
 
 @dataclass(frozen=True, eq=False)
 class InferCorrectLayoutOutput:
-    """The layouts that an operator takes and gives, ``tvm.tir.layout("NCHW")``, and its attributes there."""
+    """The layouts of an operator's operands and results (``tvm.tir.layout("NCHW")``), and its attributes in
+    these layouts."""
 
     input_layouts: Sequence[Layout]
     output_layouts: Sequence[Layout]
@@ -30,8 +31,8 @@ class InferCorrectLayoutOutput:
 
 
 def answer_of(rule: Any, question: Question) -> Answer:
-    """What ``rule(attrs, new_in_layouts, old_in_layouts, old_in_types)`` says; ``new_in_layouts`` is None if
-    nothing has changed yet, and a layout that is not known is undefined."""
+    """The result of ``rule(attrs, new_in_layouts, old_in_layouts, old_in_types)``. ``new_in_layouts`` is None
+    if nothing has changed yet; an unknown layout is TVM's undefined layout."""
     new = None if question.new is None else [layout(one) for one in question.new]
     old = [layout(UNDEFINED if one is None else one) for one in question.old]
     types = [ty.adopted(one) for one in question.types]

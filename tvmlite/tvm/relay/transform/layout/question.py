@@ -1,4 +1,4 @@
-"""What a rule of layouts is asked, and what it answers."""
+"""The argument and the result of a layout rule."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Question:
-    """A call of ``op``: the layouts of its operands before (``old``, None where unknown) and now (``new``,
-    None if nothing has changed yet), the types that the operands had; fields of tuples one by one."""
+    """The argument of a layout rule: a call of ``op`` with its operands' original layouts (``old``, None
+    where unknown), their current layouts (``new``, None if nothing has changed yet) and their original
+    ``types``. The fields of tuple operands are listed separately."""
 
     op: str
     attrs: Mapping[str, Any]
@@ -18,24 +19,24 @@ class Question:
     old: Sequence[str | None]
     types: Sequence[Any]
     chosen: bool = False
-    """Whether the attributes name a layout that was asked for, rather than the one there was."""
+    """Whether the attributes name a requested layout instead of the original one."""
 
     @property
     def first(self) -> str | None:
-        """The new layout of the first operand, or the first one that was known."""
+        """The new layout of the first operand or, if there is none, the first known original layout."""
         if self.new is not None:
             return self.new[0]
         return next((one for one in self.old if one is not None), None)
 
     @property
     def rank(self) -> int:
-        """The number of axes of the first operand, before."""
+        """The original number of axes of the first operand."""
         return len(self.types[0].shape)
 
 
 @dataclass(frozen=True)
 class Answer:
-    """The layouts that an operator takes and gives, and its attributes."""
+    """The result of a layout rule: the layouts of the operands and results, and the attributes."""
 
     inputs: Sequence[str | None]
     results: Sequence[str | None]

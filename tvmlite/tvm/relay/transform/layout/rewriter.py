@@ -1,7 +1,7 @@
-"""Gives calls other layouts, and lets the layouts go on as far as operators take them.
+"""Changes the layouts of calls, and propagates the new layouts through operators that support them.
 
-A value that lies in another layout than it did is kept with both names (``Laid``); where something needs it
-as it was, a ``layout_transform`` gives it back.
+A value whose layout has changed is recorded with its old and new layout (``Laid``). Where the old layout is
+needed, a ``layout_transform`` restores it.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ from tvmlite.tvm.relay.transform.layout.rules import answer
 from tvmlite.tvm.relay.ty import adopted
 
 Alter: TypeAlias = "Callable[[nodes.Call, dict[str, Any], list[Any]], Any]"
-"""Gives another call for a call, of its attributes and new arguments; None leaves it as it is."""
+"""Returns a replacement for a call, given its attributes and new arguments, or None to keep it."""
 
 
 @dataclass(frozen=True, eq=False)
 class Laid:
-    """``value``, which was in layout ``old`` and is in ``new``."""
+    """``value`` in layout ``new``, whose original layout is ``old``."""
 
     value: Any
     old: str
@@ -39,14 +39,14 @@ class Laid:
 
 @dataclass(frozen=True, eq=False)
 class LaidTuple:
-    """Several values; ``whole`` is what gives them, None if that is no single expression."""
+    """The fields of a tuple; ``whole`` is the expression of the tuple, None if there is no single one."""
 
     fields: list[Any]
     whole: Any = None
 
 
 class LayoutRewriter:
-    """One function, with the calls altered for which ``alter`` gives another."""
+    """Rewrites a function, replacing calls by the results of ``alter`` and propagating layouts."""
 
     def __init__(self, alter: Alter) -> None:
         self._alter = alter
@@ -54,7 +54,7 @@ class LayoutRewriter:
         self._transformed: dict[tuple[Any, str, str], Any] = {}
 
     def run(self, function: Any) -> Any:
-        """``function`` itself if nothing is altered."""
+        """The rewritten function, or ``function`` itself if nothing changes."""
         for node in in_order(function):
             if not isinstance(node, Op):
                 self._made[node] = self._visited(node)
@@ -81,7 +81,7 @@ class LayoutRewriter:
         return with_parts(node, lambda part: self._plain(self._made[part]))
 
     def _plain(self, made: Any) -> Any:
-        """What was made as an expression in the layout there was."""
+        """The rewritten value ``made`` as an expression in its original layout."""
         if isinstance(made, LaidTuple):
             fields = tuple(self._plain(field) for field in made.fields)
             kept = all(not isinstance(one, Laid) or one.old == one.new for one in made.fields)
@@ -93,11 +93,11 @@ class LayoutRewriter:
         return self._in_place(call) if found is None else found
 
     def _in_place(self, call: nodes.Call) -> Any:
-        """``call`` in the layouts there were."""
+        """``call`` on operands in their original layouts."""
         return with_parts(call, lambda part: self._plain(self._made[part]))
 
     def _altered_in_place(self, call: nodes.Call) -> Any:
-        """``call``, through which layouts do not pass, as ``alter`` has it, which gives the same type."""
+        """``call``, which does not propagate layouts, replaced by ``alter``; the type must not change."""
         plain = self._in_place(call)
         altered = self._alter(call, dict(call.attrs), list(plain.args))
         if altered is None:
@@ -112,7 +112,8 @@ class LayoutRewriter:
         return altered
 
     def _laid_out(self, call: nodes.Call) -> Any:
-        """``call`` in layouts, altered or as its operands come; None if layouts do not pass."""
+        """``call`` with layouts, replaced by ``alter`` or in its operands' new layouts; None if it does not
+        support these."""
         operands, args, types = self._operands(call)
         if operands is None:
             return self._altered_in_place(call)
@@ -157,8 +158,9 @@ class LayoutRewriter:
         return _results(made._with(changes), before.results, after.results)
 
     def _operands(self, call: nodes.Call) -> tuple[list[Any] | None, list[Any], list[Any]]:
-        """What was made of the arguments, the fields of tuples one by one; the arguments; and their types
-        before. None for operands that are tuples as a whole, or no tensors."""
+        """The rewritten operands, with the fields of tuples separate, the arguments, and the operands'
+        original types. The operands are None if one is not a tensor, or a tuple that has no separate
+        fields."""
         operands: list[Any] = []
         args: list[Any] = []
         types: list[Any] = []
@@ -174,7 +176,7 @@ class LayoutRewriter:
         return (operands if simple else None), args, types
 
     def _transform(self, value: Any, source: str, target: str) -> Any:
-        """``value`` in another layout; axes that it does not have are put in front."""
+        """``value`` converted from layout ``source`` to ``target``; missing axes are added at the front."""
         if source == target or _is_of_ones(value, target):
             return value
         key = (value, source, target)
@@ -190,19 +192,19 @@ class LayoutRewriter:
 
 
 def _expanded(source: str, target: str) -> str:
-    """``source`` with the axes of ``target`` that it does not have, in front."""
+    """``source`` with the axes of ``target`` that it does not have added at the front."""
     missing = [axis for axis in names.whole(target) if axis not in names.whole(source)]
     return "".join(missing) + source
 
 
 def _is_of_ones(value: Any, layout: str) -> bool:
-    """Whether ``value`` is one element, of fewer axes than ``layout`` has: it can be broadcast as it is."""
+    """Whether ``value`` has one element and fewer axes than ``layout``, so that it broadcasts unchanged."""
     shape = tensor_type_of(value).shape
     return all(extent == 1 for extent in shape) and len(shape) < max(len(names.whole(layout)), 1)
 
 
 def _can_become(value: Any, source: str, target: str) -> bool:
-    """Whether ``value`` can lie in layout ``target``: it has no other axes, and its blocks are full."""
+    """Whether ``value`` can be converted to layout ``target``: axes correspond, and blocks divide extents."""
     type_ = tensor_type_of(value)
     if source == target or _is_of_ones(value, target):
         return True
@@ -223,13 +225,13 @@ def _is_unchanged(made: Any, node: Any) -> bool:
 
 
 def _are_children(operands: Sequence[Any], call: nodes.Call) -> bool:
-    """Whether ``operands`` are what ``call`` reads, in the layouts there were."""
+    """Whether ``operands`` are the unchanged operands of ``call`` in their original layouts."""
     read = [field for arg in call.args for field in (arg.fields if isinstance(arg, nodes.Tuple) else [arg])]
     return len(read) == len(operands) and all(map(_is_unchanged, operands, read))
 
 
 def _results(made: Any, old: Sequence[Any], new: Sequence[Any], whole: Any = None) -> Any:
-    """The results of ``made`` with their layouts."""
+    """``made`` as a ``Laid``, or as a ``LaidTuple`` if it has several results."""
     if not isinstance(type_of(whole if whole is not None else made), TupleType):
         return Laid(made, old[0], new[0])
     fields = [

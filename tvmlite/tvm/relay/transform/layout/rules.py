@@ -1,8 +1,9 @@
-"""How layouts pass through operators: those of the operands and results, and attributes that name axes.
+"""The rules by which operators propagate layouts from operands to results, and translate axis attributes.
 
-A rule is asked twice. With ``new`` None, what layouts there are at all: from ``old``, those of the operands
-as far as they are known, and the attributes. Then with ``new``, those that the operands have now: which ones
-the operator takes, what it gives and with which attributes. None says that layouts do not pass.
+A rule is called twice for each call. With ``new`` None, it returns the original layouts, from ``old`` (the
+operands' layouts, as far as they are known) and the attributes. With ``new``, the operands' current layouts,
+it returns the layouts that the operator reads and produces, and its attributes. None means that the operator
+does not propagate layouts.
 """
 
 from __future__ import annotations
@@ -21,8 +22,8 @@ Rule: TypeAlias = "Callable[[Question], Answer | None]"
 
 
 def answer(question: Question) -> Answer | None:
-    """What the rule of the operator says, the program's own if it gave one; None if it has none, or says that
-    layouts do not pass."""
+    """The result of the operator's rule, preferably one that the program registered. None if there is no
+    rule, or if a layout in its result is unknown."""
     own = Op(question.op).get_attr(own_rules.RULE)
     rule = _RULES.get(question.op) or _general(question)
     if own is not None:
@@ -34,7 +35,7 @@ def answer(question: Question) -> Answer | None:
 
 
 def _general(question: Question) -> Rule | None:
-    """The rule of operators that work element by element, and have no attributes that name axes."""
+    """The rule for elementwise and broadcast operators without attributes that name axes; None for others."""
     row = table.get(question.op)
     if not _OF_AXES.isdisjoint(question.attrs) or row.fuse > Fuse.BROADCAST:
         return None
@@ -44,7 +45,7 @@ def _general(question: Question) -> Rule | None:
 
 
 _OF_AXES = {"axis", "axes", "shape"}
-"""Attributes that say something of axes, in their order."""
+"""Attributes that depend on the order of the axes."""
 
 
 def _elementwise(question: Question) -> Answer:
@@ -53,7 +54,7 @@ def _elementwise(question: Question) -> Answer:
 
 
 def _broadcast(question: Question) -> Answer | None:
-    """Both operands change alike, so that they go together as before."""
+    """Change both operands' layouts in the same way, so that they still broadcast."""
     pair = _together(question.old[:2], question.types[:2], question.new and question.new[:2])
     return None if pair is None else Answer(pair[0], [pair[1]], question.attrs)
 
@@ -101,7 +102,7 @@ def _pool(question: Question) -> Answer:
 
 
 def _with_layout(question: Question) -> Answer:
-    """Data in the layout that is an attribute; what else is read is as it is."""
+    """The data has the layout of the attribute ``layout``; the other operands do not change."""
     attrs = dict(question.attrs)
     if question.new is not None and question.op in _FOLLOWING and not question.chosen:
         attrs["layout"] = question.new[0]
@@ -122,7 +123,7 @@ def _quantized_broadcast(question: Question) -> Answer | None:
 
 
 def _dense(question: Question) -> Answer | None:
-    """Rows by rows; the weight may lie in blocks, which an attribute names."""
+    """Dense layers: data and result are "NC"; the weight's layout may be an attribute."""
     if any(len(type_.shape) != 2 for type_ in question.types[:1]):
         return None
     return Answer(["NC", question.attrs.get("weight_layout", "NC")], ["NC"], question.attrs)
@@ -133,7 +134,7 @@ def _layout_transform(question: Question) -> Answer:
 
 
 _FOLLOWING = ("image.resize2d", "nn.upsampling")
-"""Operators of several layouts that take the one that comes."""
+"""Operators with a ``layout`` attribute that adopt their operand's layout."""
 
 _RULES: dict[str, Rule] = {
     **dict.fromkeys(

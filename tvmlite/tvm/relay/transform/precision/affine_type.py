@@ -1,4 +1,4 @@
-"""TVM's affine types: which real numbers the elements of an integer tensor stand for."""
+"""TVM's affine types: the scale and zero point of a quantized tensor."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from tvmlite.tvm.relay.transform.fold_constant import evaluated
 
 @dataclass(frozen=True, eq=False)
 class TensorAffineType:
-    """``(element - zero_point) * scale`` for elements of ``dtype``. ``scale`` and ``zero_point`` are
-    expressions, each of one number, or of one for each place along ``axis``."""
+    """Elements of ``dtype`` that stand for ``(element - zero_point) * scale``. ``scale`` and ``zero_point``
+    are expressions, each a single number or a vector along ``axis``."""
 
     scale: Any
     zero_point: Any
@@ -38,14 +38,14 @@ class TupleAffineType:
 
 
 def is_scalar(value: Any) -> bool:
-    """Whether the expression ``value`` is one number."""
+    """Whether the expression ``value`` has a single element."""
     shape = tensor_type_of(value).shape
     return all(extent == 1 for extent in shape)
 
 
 def same_numbers(a: Any, b: Any) -> bool:
-    """Whether two expressions are known to be equal: the same one, or constants of one value, where one
-    number stands for each of a vector."""
+    """Whether two expressions are known to be equal: the same node, or equal constants, where a single number
+    broadcasts to a vector."""
     if a is b:
         return True
     if not (isinstance(a, nodes.Constant) and isinstance(b, nodes.Constant)):
@@ -56,14 +56,14 @@ def same_numbers(a: Any, b: Any) -> bool:
 
 
 def same_type(a: TensorAffineType, b: TensorAffineType) -> bool:
-    """Whether an integer stands for the same number in both."""
+    """Whether two types are known to be equal, so that an integer stands for the same number in both."""
     same = same_numbers(a.scale, b.scale) and same_numbers(a.zero_point, b.zero_point)
     along = (a.is_scalar and b.is_scalar) or a.axis == b.axis
     return same and along and a.dtype == b.dtype
 
 
 def uniform(value: Any) -> Any:
-    """``value`` as one number, if it is a constant that repeats one."""
+    """``value`` as a scalar if it is a constant whose elements are all equal, else ``value``."""
     if not isinstance(value, nodes.Constant):
         return value
     data = np.asarray(value.data)
@@ -72,12 +72,12 @@ def uniform(value: Any) -> Any:
 
 
 def number(value: float, dtype: str) -> Any:
-    """A constant of one number."""
+    """A scalar constant."""
     return nodes.Constant(np.asarray(value, dtype))
 
 
 def folded(call: Any) -> Any:
-    """``call`` as a constant if its arguments are."""
+    """``call`` as a constant if its arguments are constants, else ``call``."""
     return evaluated(call, fold_qnn=True)
 
 
@@ -87,7 +87,7 @@ def product(a: Any, b: Any) -> Any:
 
 
 def along(value: Any, axis: int, rank: int) -> Any:
-    """A vector of numbers along ``axis``, shaped to broadcast against ``rank`` axes; one number as it is."""
+    """A vector along ``axis`` reshaped to broadcast with ``rank`` axes; a scalar is returned unchanged."""
     type_ = tensor_type_of(value)
     assert isinstance(type_, TensorType)
     if not type_.shape:

@@ -1,4 +1,4 @@
-"""``FakeQuantizationToInteger``: what stands between dequantize and quantize is done in integers."""
+"""``FakeQuantizationToInteger``: computes the operators between dequantize and quantize in integers."""
 
 from __future__ import annotations
 
@@ -27,22 +27,23 @@ from tvmlite.tvm.relay.transform.precision.integer_rules import rule_of
 from tvmlite.tvm.relay.transform.precision.integer_values import Made, Rule, Types, requantized
 
 RULE = "FTVMFakeQuantizationToInteger"
-"""The attribute of an operator that a rule of a program's own is."""
+"""The operator attribute that holds a rule of the program."""
 
 OPTIONAL_RULE = "FTVMOptionalFakeQuantizationToInteger"
-"""That of a rule for operators which the pass is told by name."""
+"""The operator attribute that holds a rule used only for operators in ``optional_qnn_ops``."""
 
 
 def FakeQuantizationToInteger(
     hard_fail: bool = False, use_qat: bool = False, optional_qnn_ops: Sequence[str] | None = None
 ) -> Pass:
-    """The pass that does in integers what stands between ``qnn.dequantize`` and ``qnn.quantize``, where every
-    operator there has a rule; results may differ by a last step. ``relay.build`` does the same without it.
+    """A pass that replaces the float operators between ``qnn.dequantize`` and ``qnn.quantize`` by integer
+    operators, if all of them have a rule. Results may differ by one quantization step. ``relay.build`` does
+    the same without this pass.
 
-    With ``use_qat`` operators between a dequantize and floats are done in integers as well, and the
-    dequantize stands behind them. ``optional_qnn_ops`` are names of operators whose integers are less exact
-    (``nn.softmax``). With ``hard_fail`` an operator that cannot be done in integers is an UnsupportedError;
-    else what it stands in stays as it is.
+    With ``use_qat``, operators after a dequantize are also converted where no quantize follows, and the
+    dequantize moves after them. ``optional_qnn_ops`` names operators to convert although their integer
+    versions are less exact (``nn.softmax``). With ``hard_fail``, an operator that cannot be converted is an
+    UnsupportedError; otherwise its region is not changed.
     """
     optional = tuple(map(str, optional_qnn_ops or ()))
 
@@ -66,7 +67,7 @@ def _rule_for(name: str, optional: tuple[str, ...]) -> Rule | None:
 
 
 def _of_program(rule: Any, call: Any, types: Types) -> Made:
-    """What a rule of a program's own gives; None if it raises NotImplementedError."""
+    """The result of a rule of the program; None if it raises NotImplementedError."""
     given = adopt(call)
     known = {one: types[arg] for one, arg in zip(given.args, call.args, strict=True) if arg in types}
     known |= {given: types[call]} if call in types else {}
@@ -79,11 +80,11 @@ def _of_program(rule: Any, call: Any, types: Types) -> Made:
     if made is None:
         return None
     expr, type_ = made
-    return expr_of(f"{call.op}: what its rule gives", expr), type_
+    return expr_of(f"{call.op}: the result of its rule", expr), type_
 
 
 def _type(call: nodes.Call, dtype: str) -> TensorAffineType:
-    """The type of what is quantized or dequantized by ``call``."""
+    """The affine type of the quantized tensor that ``call``, a quantize or dequantize, writes or reads."""
     scale, zero = uniform(call.args[1]), uniform(call.args[2])
     if tensor_type_of(zero).dtype != "int32":
         zero = folded(make("cast", zero, dtype="int32"))
@@ -91,7 +92,7 @@ def _type(call: nodes.Call, dtype: str) -> TensorAffineType:
 
 
 class _Integers:
-    """One function, with the floats before each quantize in integers."""
+    """Rewrites a function: converts the float operators before each quantize to integers."""
 
     def __init__(self, hard_fail: bool, optional: tuple[str, ...]) -> None:
         self._hard, self._optional = hard_fail, optional
@@ -110,7 +111,7 @@ class _Integers:
             if self._shared(node) is None:
                 return self._refused(node, new)
         made = self._value(inside[-1], wanted)
-        if made is None or made[1] is not wanted:  # what does not depend on it is computed once for all
+        if made is None or made[1] is not wanted:  # independent of ``wanted``: computed once for all readers
             made = self._shared(inside[-1]) or made
         if made is None:
             return self._refused(inside[-1], new)
@@ -120,14 +121,14 @@ class _Integers:
         return requantized(value, given, wanted)
 
     def _shared(self, node: Any) -> Made:
-        """What ``node`` is, whatever is wanted of it."""
+        """``node`` in integers without a requested result type, computed once."""
         if node not in self._known:
             self._known[node] = self._value(node)
         return self._known[node]
 
     def _inside(self, end: Any) -> list[Any]:
-        """What stands between dequantize and ``end``, operands first; nothing if it is not all of operators
-        that have rules, and constants."""
+        """The nodes between dequantize and ``end``, operands first; ``[]`` if one of them is neither a
+        constant or tuple nor an operator with a rule."""
         parts = in_order(end.args[0], lambda one: [] if _is(one, "qnn.dequantize") else parts_of(one))
         found = [one for one in parts if not isinstance(one, Op)]
         if not any(_is(one, "qnn.dequantize") for one in found):
@@ -143,7 +144,7 @@ class _Integers:
         return found
 
     def _value(self, node: Any, wanted: TensorAffineType | None = None) -> Made:
-        """``node`` in integers and its type, None for that of floats; None as a whole if it cannot be."""
+        """``node`` in integers with its affine type (None for a float); None if it cannot be converted."""
         match node:
             case nodes.Call(op="qnn.dequantize"):
                 made = self._made[node]
@@ -180,7 +181,7 @@ class _Integers:
 
 
 class _Outwards:
-    """One function, with each dequantize behind the operators that can be done in integers before it."""
+    """Rewrites a function: moves each dequantize after the operators that can be computed in integers."""
 
     def __init__(self, optional: tuple[str, ...]) -> None:
         self._optional = optional
@@ -209,7 +210,7 @@ def _is_dequantized(arg: Any) -> bool:
 
 
 def _stripped(arg: Any, types: dict[Any, Any]) -> Any:
-    """``arg`` without its dequantize; its type is put down in ``types``."""
+    """``arg`` without its dequantize; its affine type is entered in ``types``."""
     if isinstance(arg, nodes.Tuple):
         made: Any = nodes.Tuple(tuple(_stripped(one, types) for one in arg.fields), arg.span)
         types[made] = TupleAffineType(tuple(types[one] for one in made.fields))

@@ -1,4 +1,4 @@
-"""Means and resizes in integers: what weighs many elements into one."""
+"""Integer rules for means and resizes, which average elements."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from tvmlite.tvm.relay.transform.precision.integer_values import (
 
 
 def mean_rule(axes: Callable[[Any, int], tuple[list[int], bool] | None]) -> Rule:
-    """The sum, at a scale that many times smaller."""
+    """The rule for a mean over the axes that ``axes`` returns: the sum, at the scale divided by the count."""
 
     def rule(call: Any, types: Types) -> Made:
         given, type_ = types.get(call.args[0]), tensor_type_of(call.args[0])
@@ -44,7 +44,7 @@ def mean_rule(axes: Callable[[Any, int], tuple[list[int], bool] | None]) -> Rule
 
 
 def axes_of_mean(call: Any, rank: int) -> tuple[list[int], bool]:
-    """The axes that a reduction goes over, and whether they stay with one element."""
+    """The axes that a reduction reduces, and whether it keeps them with extent 1."""
     given = call["axis"]
     named = [given] if isinstance(given, int) else list(given or ())
     chosen = {axis % rank for axis in named}
@@ -53,13 +53,14 @@ def axes_of_mean(call: Any, rank: int) -> tuple[list[int], bool]:
 
 
 def spatial_axes(call: Any, rank: int) -> tuple[list[int], bool] | None:
-    """Those of height and width, which stay; None for another layout than of four axes."""
+    """The axes of height and width, which are kept with extent 1; None unless the layout has four axes."""
     parts = names.parts(call["layout"])
     return None if len(parts) != 4 else ([parts.index("H"), parts.index("W")], True)
 
 
 def adaptive_pool(call: Any, types: Types) -> Made:
-    """The mean along axes of which one element is left; nothing is done where all are."""
+    """The rule for an adaptive pooling that reduces axes to one element: a mean; or, if the shape does not
+    change, the operand."""
     value = call.args[0]
     if tensor_type_of(value).shape == tensor_type_of(call).shape:
         return (value, types[value]) if value in types else None
@@ -73,7 +74,7 @@ def _axes_of_one(call: Any, rank: int) -> tuple[list[int], bool] | None:
 
 
 def resized(call: Any, types: Types) -> Made:
-    """Integers between their neighbours, rounded: a mean of two codes is the code of the mean."""
+    """The rule for a resize: interpolate the integers and round. A mean of codes is the code of the mean."""
     value = call.args[0]
     given = types.get(value)
     if given is None or not given.is_scalar or call["method"] == "cubic" or call["extrapolation_value"]:

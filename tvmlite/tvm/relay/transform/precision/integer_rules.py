@@ -1,4 +1,4 @@
-"""Which operators of floats are done in the integers that stand for them, and how."""
+"""The rules that convert float operators to integer operators on quantized tensors."""
 
 from __future__ import annotations
 
@@ -43,14 +43,14 @@ from tvmlite.tvm.relay.transform.precision.integer_values import (
 
 
 def rule_of(name: str, optional: tuple[str, ...] = ()) -> Rule | None:
-    """The rule of an operator; ``optional`` are names of operators whose rule changes results more than by
-    rounding, and is asked for by name."""
+    """The rule of an operator. Rules that change results by more than rounding are only used for operators
+    named in ``optional``."""
     found = _RULES.get(name) or (_OPTIONAL.get(name) if name in optional else None)
     return found or (_selected if is_selection(name) else None)
 
 
 def _selected(call: Any, types: Types) -> Made:
-    """Operators that choose elements of their first argument choose integers as well."""
+    """The rule for operators that only select or move elements of their first argument."""
     given = types.get(call.args[0])
     others = call.args[1:]
     if not isinstance(given, TensorAffineType) or any(one in types or is_float(one) for one in others):
@@ -69,12 +69,12 @@ def _selected(call: Any, types: Types) -> Made:
 
 
 def _topk(call: Any, types: Types) -> Made:
-    """The greatest integers; which places they have is no number to quantize."""
+    """The rule for ``topk`` that returns values; indices are not quantized numbers."""
     return _selected(call, types) if call["ret_type"] == "values" else None
 
 
 def _between(low: Callable[[Any], float], high: Callable[[Any], float | None]) -> Rule:
-    """The operand, but not below ``low(call)`` nor above ``high(call)``."""
+    """The rule for clipping to the range from ``low(call)`` to ``high(call)``."""
 
     def rule(call: Any, types: Types) -> Made:
         value = call.args[0]
@@ -98,7 +98,7 @@ def _pad(call: Any, types: Types) -> Made:
     if given is None or not given.is_scalar:
         return None
     if is_beyond(call["pad_value"], given) and (wanted is None or not same_type(given, wanted)):
-        return None  # the nearest integer stands for it only where nothing else is wanted
+        return None  # saturating the padding value is right only if the result keeps this type
     padding = code(call["pad_value"], given, 0)
     if not isinstance(padding, nodes.Constant):
         return None
@@ -120,8 +120,8 @@ def _concatenate(call: Any, types: Types) -> Made:
 
 
 def _function(name: str, *attrs: str, keeps_scale: bool = False) -> Rule:
-    """An operator for which there is one of quantized tensors, of one scale in and another out; the same one
-    if none is wanted and ``keeps_scale``."""
+    """The rule for an operator that has a quantized version ``name`` with one input scale and one output
+    scale. If no result type is requested and ``keeps_scale``, the output scale is the input scale."""
 
     def rule(call: Any, types: Types) -> Made:
         given = types.get(call.args[0])

@@ -1,4 +1,4 @@
-"""Sums, products and their likes in integers."""
+"""Integer rules for sums, products, minima and maxima."""
 
 from __future__ import annotations
 
@@ -34,8 +34,9 @@ from tvmlite.tvm.relay.transform.precision.integer_values import (
 
 
 def product_rule(name: str, kernel: str, axis: int | None) -> Rule:
-    """Sums of products: the kernel, whose layout is the attribute ``kernel`` or whose axis 0 is that of the
-    results, may have a scale for each of them; ``axis`` is theirs in the result."""
+    """The rule for convolutions and matrix products with the quantized version ``name``. The weight may have
+    a scale for each output channel, on axis "O" of the layout attribute ``kernel``, or on axis 0 without one.
+    ``axis`` is the result's channel axis if there are no layouts; None allows only a single scale."""
 
     def rule(call: Any, types: Types) -> Made:
         found = operands(call, types)
@@ -66,7 +67,7 @@ def product_rule(name: str, kernel: str, axis: int | None) -> Rule:
 
 
 def bias_add(call: Any, types: Types) -> Made:
-    """The bias in the scale of the data, as int32."""
+    """The rule for ``nn.bias_add``: the bias is converted to int32 with the scale of the data."""
     data, bias = call.args
     if data not in types:
         return None
@@ -89,7 +90,7 @@ def bias_add(call: Any, types: Types) -> Made:
 
 
 def sum_rule(name: str, quantized_name: str) -> Rule:
-    """Sums and differences: of one scale in int32, and else in that which is wanted of the result."""
+    """The rule for sums and differences: in int32 if scales are equal, else in the type of the result."""
 
     def rule(call: Any, types: Types) -> Made:
         wanted = types.get(call)
@@ -115,7 +116,8 @@ def sum_rule(name: str, quantized_name: str) -> Rule:
 
 
 def multiply(call: Any, types: Types) -> Made:
-    """The product of integers stands for that of numbers, at the product of the scales."""
+    """The rule for products: the product of the integers, with the product of the scales. Multiplication by a
+    positive scalar constant only changes the scale."""
     known = [types.get(arg) for arg in call.args]
     if None in known:
         index = known.index(None)
@@ -139,7 +141,8 @@ def multiply(call: Any, types: Types) -> Made:
 
 
 def extreme(call: Any, types: Types) -> Made:
-    """The greater or lesser of two integers of one type; or of the type that is wanted of the result."""
+    """The rule for minimum and maximum: of integers of one affine type or, if the operands' types differ, of
+    the type requested for the result."""
     for arg, other in zip(call.args, map(types.get, reversed(call.args)), strict=True):
         lesser = call.op == "minimum"
         if isinstance(arg, nodes.Constant) and other is not None:

@@ -1,8 +1,8 @@
-"""Integers that stand for floats, and what is asked of them: the words that integer rules are written in.
+"""Helpers for integer rules: conversions of quantized values, and tests of their affine types.
 
-A rule gets a call whose operands are integers already, and their types by operand, and gives the call of
-integers and its type; None if it cannot. Where the type that is wanted of the result is known, because it is
-quantized next, ``types`` has it under the call itself.
+A rule gets a call whose operands are already integers, and the operands' affine types by operand. It returns
+the integer call and its affine type, or None if it cannot convert the call. If the type requested for the
+result is known, because a quantize follows, ``types`` has it under the call itself.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ Made: TypeAlias = "tuple[Any, Any] | None"
 Rule: TypeAlias = Callable[[Any, Types], Made]
 
 BYTES = ("int8", "uint8")
-"""Dtypes that quantized operators take."""
+"""The operand dtypes that quantized operators support."""
 
 
 def requantized(value: Any, given: TensorAffineType, wanted: TensorAffineType) -> Any:
-    """``value`` of one type in another."""
+    """``value`` converted from the affine type ``given`` to ``wanted``."""
     if same_type(given, wanted):
         return value
     parameters = (given.scale, given.zero_point, wanted.scale, wanted.zero_point)
@@ -42,13 +42,13 @@ def requantized(value: Any, given: TensorAffineType, wanted: TensorAffineType) -
 
 
 def quantized(value: Any, wanted: TensorAffineType) -> Any:
-    """A tensor of floats in ``wanted``."""
+    """The float tensor ``value`` quantized to the affine type ``wanted``."""
     scales = (wanted.scale, wanted.zero_point)
     return make("qnn.quantize", value, *scales, axis=wanted.axis, out_dtype=wanted.dtype)
 
 
 def whole(value: Any, given: TensorAffineType) -> tuple[Any, TensorAffineType]:
-    """``value`` as int32, where 0 stands for 0."""
+    """``value`` as int32 with zero point 0, and its affine type."""
     made, zero = value, given.zero_point
     if given.dtype != "int32":
         made = make("cast", made, dtype="int32")
@@ -60,7 +60,7 @@ def whole(value: Any, given: TensorAffineType) -> tuple[Any, TensorAffineType]:
 
 
 def code(value: float, given: TensorAffineType, rank: int) -> Any:
-    """The integer for ``value``, or those along the axis."""
+    """The quantized ``value``: an integer, or a vector along the axis, shaped for ``rank`` axes."""
     size = given.scale if tensor_type_of(given.scale).shape else given.zero_point
     shape = tuple(int(extent) for extent in tensor_type_of(size).shape)  # type: ignore[arg-type]
     filled = nodes.Constant(np.full(shape, value, "float32"))
@@ -69,8 +69,8 @@ def code(value: float, given: TensorAffineType, rank: int) -> Any:
 
 
 def is_beyond(value: Any, given: TensorAffineType, below: bool = True, above: bool = True) -> bool:
-    """Whether a number, or one of a constant, is ``below`` the least or ``above`` the greatest that integers
-    of ``given`` stand for, as far as the scale is known."""
+    """Whether a number, or an element of a constant, is outside the range that ``given`` can represent:
+    ``below`` its lowest or ``above`` its highest value. False if the scale is not known."""
     known = [one.data for one in (given.scale, given.zero_point) if isinstance(one, nodes.Constant)]
     if len(known) < 2:
         return False
@@ -81,14 +81,14 @@ def is_beyond(value: Any, given: TensorAffineType, below: bool = True, above: bo
 
 
 def operands(call: Any, types: Types) -> list[TensorAffineType] | None:
-    """The types of all operands of ``call``; None unless each is a tensor of known type."""
+    """The affine types of all operands of ``call``; None unless all are known tensor types."""
     found = [types.get(arg) for arg in call.args]
     return found if all(isinstance(one, TensorAffineType) for one in found) else None  # type: ignore[return-value]
 
 
 def with_constants(call: Any, types: Types, dtype: str) -> tuple[list[Any], list[TensorAffineType]] | None:
-    """The two operands with their types: a constant takes the scale of the other, in ``dtype`` or, if that
-    is none, its type."""
+    """The two operands and their affine types. An operand without a type is quantized with the other's scale:
+    as int32 with zero point 0 if ``dtype`` is "int32", else in the other's type."""
     values, given = list(call.args), [types.get(arg) for arg in call.args]
     for index, (one, other) in enumerate(zip(given, reversed(given), strict=True)):
         if one is not None:
@@ -102,12 +102,12 @@ def with_constants(call: Any, types: Types, dtype: str) -> tuple[list[Any], list
 
 
 def takes_zero_point(given: TensorAffineType) -> bool:
-    """Whether a quantized operator takes the zero point: it is of the dtype of the elements, as far as is
+    """Whether quantized operators support the zero point: it is in the range of the elements' dtype, or not
     known."""
     zero, (low, high) = given.zero_point, dtypes.limits(given.dtype)
     return not isinstance(zero, nodes.Constant) or bool(np.all((low <= zero.data) & (zero.data <= high)))
 
 
 def are_bytes(types: list[TensorAffineType]) -> bool:
-    """Whether all are of dtypes that quantized operators take."""
+    """Whether all dtypes are supported as operands of quantized operators."""
     return all(one.dtype in BYTES for one in types)

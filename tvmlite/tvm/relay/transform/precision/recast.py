@@ -1,4 +1,4 @@
-"""``recast``: chosen operators compute in another dtype, between casts."""
+"""``recast``: computes selected operators in another dtype, between casts."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ def recast(
     ops: Sequence[str] | None = None,
     skip_layers: Sequence[int] | None = None,
 ) -> Any:
-    """``expr``, a function or a module, with the operands of the operators ``ops`` (``nn.conv2d``) cast to
-    ``dtype``, their attribute ``out_dtype`` changed to that one if they have it, and their results cast back.
+    """Recast a function or a module: cast the operands of the operators ``ops`` (default ``nn.conv2d``) to
+    ``dtype``, set their attribute ``out_dtype``, if they have one, and cast their results back.
 
-    ``skip_layers`` are places of calls that stay as they are, in the order in which they run; a negative one
-    counts from the last.
+    ``skip_layers`` has the indices of calls to skip, in execution order; a negative index counts from the
+    end.
     """
     if isinstance(expr, IRModule):
         made = expr.copy()
@@ -57,7 +57,7 @@ def recast(
 
 
 def _cast(arg: Any, dtype: str) -> Any:
-    """A tensor, or all fields of a tuple, in ``dtype``."""
+    """``arg``, or all fields of a tuple, cast to ``dtype``."""
     if isinstance(arg, nodes.Tuple):
         return nodes.Tuple(tuple(_cast(field, dtype) for field in arg.fields), arg.span)
     return make("cast", arg, dtype=dtype, span=arg.span)

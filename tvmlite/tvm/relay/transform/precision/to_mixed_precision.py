@@ -1,4 +1,4 @@
-"""``ToMixedPrecision``: products in a narrow dtype, and what follows them, as TVM's rules have it."""
+"""``ToMixedPrecision``: products and the operators after them in a narrow dtype, by TVM's rules."""
 
 from __future__ import annotations
 
@@ -28,16 +28,17 @@ DTYPES = ("float16", "bfloat16", "float32", "float64")
 _WIDE = "float32"
 _KEEP = "relay.ToMixedPrecision.keep_orig_output_dtype"
 _CREATING = ("zeros", "ones", "full")
-"""Operators whose attribute ``dtype`` is that of what they make."""
+"""Operators whose attribute ``dtype`` is the dtype of their result."""
 
 
 def ToMixedPrecision(mixed_precision_type: str = "float16", missing_op_mode: int = 1) -> Pass:
-    """The pass that computes in ``mixed_precision_type`` what gains by it: operators that always do, and
-    those that follow if all they read is narrow; the rules are those of ``transform.mixed_precision``.
+    """A pass that converts operators to ``mixed_precision_type`` by the rules of
+    ``transform.mixed_precision``: those in the "always" category, and those in the "follow" category whose
+    operands all have the narrow dtype.
 
-    An operator without a rule follows; with ``missing_op_mode`` 0 it is an error, with 1 a warning. The
-    dtypes of results may change, unless the context's option
-    ``relay.ToMixedPrecision.keep_orig_output_dtype`` is set.
+    An operator without a rule is in the "follow" category; ``missing_op_mode`` 0 makes it an error, 1 a
+    warning, 2 neither. The dtypes of the function's results may change, unless the option
+    ``relay.ToMixedPrecision.keep_orig_output_dtype`` of the ``PassContext`` is set.
     """
     if mixed_precision_type not in DTYPES:
         raise ConfigError(
@@ -74,7 +75,7 @@ def _report(missing: Counter[str], mode: int) -> None:
 
 
 class _Narrowing:
-    """One function with other dtypes inside."""
+    """Rewrites a function with mixed precision."""
 
     def __init__(self, function: Any, dtype: str) -> None:
         self.function, self.dtype = function, dtype
@@ -84,7 +85,7 @@ class _Narrowing:
         self._made: dict[Any, Any] = {}
 
     def run(self, keep: bool) -> Any:
-        """The function; with ``keep`` its result is of the type it was."""
+        """The rewritten function; with ``keep``, its result is cast back to the original type."""
         made = rebuilt(self.function, self._made, self._rule)
         if keep and made is not self.function:
             wanted = type_of(self.function.body)
@@ -96,7 +97,7 @@ class _Narrowing:
         if old in self._values:
             type_ = type_of(self._made[self._values[old]])
             return old if type_ == type_of(old) else Var(old.name, type_, old.span)
-        if isinstance(new, nodes.Function) and new is not old:  # its result may be another than it says
+        if isinstance(new, nodes.Function) and new is not old:  # the annotated result type may be wrong now
             return Function(new.params, new.body, attrs=dict(new.attrs), span=new.span)
         return self._call(old, new) if isinstance(old, nodes.Call) else new
 
@@ -128,7 +129,7 @@ class _Narrowing:
         return found
 
     def _may_be_narrow(self, arg: Any) -> bool:
-        """Whether ``arg`` is narrow or no float; variables and constants can be cast."""
+        """Whether ``arg`` is in the narrow dtype or not a float, or can be cast: a variable or a constant."""
         return isinstance(arg, (nodes.Var, nodes.Constant)) or self._is_narrow(type_of(arg))
 
     def _is_narrow(self, type_: Any) -> bool:
@@ -137,7 +138,7 @@ class _Narrowing:
         return not _is_float(type_) or type_.dtype == self.dtype
 
     def _cast(self, value: Any, type_: Any, dtype: str) -> Any:
-        """``value`` with its floats as ``dtype``; a cast there and back is none."""
+        """``value`` with its floats cast to ``dtype``; a cast to a dtype and back cancels."""
         if isinstance(type_, TupleType):
             fields = [_field(value, index) for index in range(len(type_.fields))]
             made = [self._cast(one, kind, dtype) for one, kind in zip(fields, type_.fields, strict=True)]
@@ -152,7 +153,7 @@ class _Narrowing:
         return self._casts[value, dtype]
 
     def _as_type(self, value: Any, wanted: Any) -> Any:
-        """``value`` with its floats as in the type ``wanted``."""
+        """``value`` with its floats cast to the dtypes in the type ``wanted``."""
         if isinstance(wanted, TupleType):
             fields = [_field(value, index) for index in range(len(wanted.fields))]
             made = [self._as_type(one, kind) for one, kind in zip(fields, wanted.fields, strict=True)]
@@ -169,7 +170,7 @@ def _field(value: Any, index: int) -> Any:
 
 
 def _attrs(call: Any, dtype: str) -> Any:
-    """The attributes of ``call`` for results of ``dtype``."""
+    """The attributes of ``call`` with the result dtype ``dtype``, if they have a float result dtype."""
     attrs = dict(call.attrs)
     names = ["out_dtype"] if "out_dtype" in attrs else ["dtype"] if call.op in _CREATING else []
     for name in names:

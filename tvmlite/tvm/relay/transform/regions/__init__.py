@@ -1,1 +1,1 @@
-"""Parts of a graph that are marked for other compilers: marked, merged, and made functions of a module."""
+"""Passes that mark parts of a graph for other compilers, merge them and make them functions of the module."""

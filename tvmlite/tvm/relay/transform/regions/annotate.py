@@ -1,4 +1,4 @@
-"""``AnnotateTarget``: marks around what other compilers say that they take."""
+"""``AnnotateTarget``: marks the calls that other compilers support."""
 
 from __future__ import annotations
 
@@ -16,11 +16,12 @@ from tvmlite.tvm.relay.transform.infer_type import InferType, typed
 
 
 def AnnotateTarget(targets: str | Sequence[str], include_non_call_ops: bool = True) -> Pass:
-    """The pass that puts ``compiler_begin`` and ``compiler_end`` around each call.
+    """A pass that inserts ``compiler_begin`` and ``compiler_end`` around each call.
 
-    They name the first of ``targets`` whose attribute of the operator, ``target.NAME``, a function of the
-    call, gives True, or which begins the name of a function's ``Composite``; else ``default``. Tuples and
-    their fields go with what they are made of, or are left alone. What is marked for a compiler stays.
+    The marks name the first of ``targets`` that supports the call: the predicate in the operator attribute
+    ``target.NAME`` returns True for it, or a function's ``Composite`` name begins with ``NAME.``; else
+    ``default``. With ``include_non_call_ops``, tuples and their fields get the target that their parts share;
+    otherwise they are not marked. Calls already marked for a compiler are not changed.
     """
     names = [targets] if isinstance(targets, str) else list(map(str, targets))
 
@@ -36,14 +37,14 @@ def AnnotateTarget(targets: str | Sequence[str], include_non_call_ops: bool = Tr
 
 
 class _Annotator:
-    """Marks one function; remembers for which compiler each new node is."""
+    """Inserts marks in a function, and records the compiler of each new node."""
 
     def __init__(self, targets: list[str], with_tuples: bool) -> None:
         self._targets, self._with_tuples = targets, with_tuples
         self._target_of: dict[Any, str] = {}
 
     def annotated(self, function: Any) -> Any:
-        """``function`` with marks; composite functions are one operator each, and stay as they are."""
+        """``function`` with marks. A composite function counts as one operator and is not changed."""
         whole = [one for one in in_order(function) if _composite(one)]
         if function in whole:
             return function
@@ -102,12 +103,12 @@ class _Annotator:
         return made
 
     def _common(self, parts: Sequence[Any]) -> str:
-        """The compiler of all ``parts``, ``default`` where they differ."""
+        """The compiler of all ``parts``, or ``default`` if they differ."""
         found = {self._target_of.get(_unmarked(part), DEFAULT) for part in parts}
         return found.pop() if len(found) == 1 else DEFAULT
 
     def _begun(self, value: Any, target: str) -> Any:
-        """``value`` as an argument of something for ``target``."""
+        """``value`` with a begin mark, as an argument of a node for ``target``."""
         if is_mark(value, BEGIN):
             if compiler_of(value) != DEFAULT:
                 return value
@@ -115,7 +116,7 @@ class _Annotator:
         return marked(BEGIN, self._ended(value), target)
 
     def _ended(self, value: Any) -> Any:
-        """``value`` as a result, if it is one of something that has a compiler."""
+        """``value`` with an end mark, if it is a node that has a compiler."""
         without_args = isinstance(value, nodes.Call) and not value.args
         if value not in self._target_of or without_args or is_mark(value):
             return value
@@ -133,7 +134,7 @@ def _unmarked(node: Any) -> Any:
 
 
 def _takes(target: str, call: Any) -> bool:
-    """Whether the compiler ``target`` takes ``call``."""
+    """Whether the compiler ``target`` supports ``call``."""
     if isinstance(call.op, Op):
         asked = call.op.get_attr(f"target.{target}")
         return asked is not None and bool(called(asked, call))

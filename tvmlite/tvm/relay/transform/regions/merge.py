@@ -1,4 +1,4 @@
-"""``MergeCompilerRegions``: neighbours for one compiler become one region."""
+"""``MergeCompilerRegions``: merges adjacent regions for the same compiler."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from tvmlite.tvm.relay.transform.infer_type import InferType
 
 
 def MergeCompilerRegions() -> Pass:
-    """The pass that drops the marks between regions for one compiler, unless a value would leave the region
-    that they make and come back into it."""
+    """A pass that removes the marks between adjacent regions for the same compiler, unless the merged region
+    would depend on itself through nodes outside."""
     merge = over_functions("MergeCompilerRegions", 0, _merged)
     return Sequential([merge, InferType()], name="MergeCompilerRegions")
 
@@ -34,8 +34,8 @@ def _merged(function: Any) -> Any:
 
 
 def _merge(regions: AnnotatedRegionSet, function: Any) -> None:
-    """Merge each region with those that it reads. ``apart[region]`` are those that something outside of both
-    reads on the way to it: with them it would depend on itself."""
+    """Merge each region with the regions that it reads. ``apart[region]`` has the regions that it depends on
+    through nodes outside both: merged with these, it would depend on itself."""
     apart: dict[AnnotatedRegion, set[AnnotatedRegion]] = {region: set() for region in regions}
     seen: set[AnnotatedRegion] = set()
     for end in in_order(function):

@@ -1,4 +1,4 @@
-"""``PartitionGraph``: each region becomes a function of the module."""
+"""``PartitionGraph``: moves each region into a function of the module."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ from tvmlite.tvm.relay.transform.infer_type import InferType, typed
 
 
 def PartitionGraph(mod_name: str = "default", bind_constants: bool = True) -> Pass:
-    """The pass that makes a function of each region, which its caller calls by name, with the attribute
-    ``Compiler``. Names begin with ``tvmgen_`` and ``mod_name``; ``bind_constants``: constants that a region
-    takes are in its function. Regions for ``default`` stay where they are, without marks."""
+    """A pass that moves each region into a function of the module with the attribute ``Compiler``, which is
+    called by name. The names begin with ``tvmgen_`` and ``mod_name``. With ``bind_constants``, a region's
+    constant arguments are moved into its function. Regions for ``default`` stay in place, without marks."""
     prefix = f"tvmgen_{mod_name}_" if mod_name else "tvmgen_"
 
     def run(mod: IRModule, context: PassContext) -> IRModule:
@@ -53,14 +53,14 @@ def _without_default(node: Any) -> Any:
 
 
 def _with_ends_of_fields(node: Any) -> Any:
-    """A tuple that leaves a region is one of values that do, so that its fields are the region's results."""
+    """Replace the end mark around a tuple by end marks around its fields, which become results."""
     if is_mark(node, END) and isinstance(node.args[0], nodes.Tuple):
         return Tuple([marked(END, one, compiler_of(node)) for one in node.args[0].fields], node.span)
     return node
 
 
 class _Partitioner:
-    """The regions of one function as functions of their own, ``functions`` by name."""
+    """Moves the regions of a function into separate ``functions``, by name."""
 
     def __init__(self, function: Any, middle: str, prefix: str, bind_constants: bool) -> None:
         self._function, self._bind_constants = adopt(function), bind_constants
@@ -70,7 +70,7 @@ class _Partitioner:
         self.functions: dict[str, Function] = {}
 
     def partitioned(self) -> Any:
-        """The function with calls in the place of regions."""
+        """The function with its regions replaced by calls."""
         done: set[AnnotatedRegion] = set()
         waiting: set[AnnotatedRegion] = set()
         for first in self._regions:
@@ -92,7 +92,7 @@ class _Partitioner:
         return rebuilt(self._function, self._made)
 
     def _replace(self, region: AnnotatedRegion) -> None:
-        """Make the function of ``region``, and note what stands in the place of its results."""
+        """Make the function for ``region``, and record the replacements of its results."""
         results = list(dict.fromkeys(one.args[0] for one in region.rets))
         if not results:
             raise InputError(
@@ -113,8 +113,8 @@ class _Partitioner:
         self._made.update({end: of_result[end.args[0]] for end in region.rets})
 
     def _inputs(self, region: AnnotatedRegion) -> tuple[list[Any], list[Any], dict[Any, Any]]:
-        """The parameters of a region's function, what they are called with, and what stands inside of it in
-        the place of its begin marks: one value is one parameter, however often it enters."""
+        """The parameters of a region's function, the arguments of its call, and the replacements of the begin
+        marks inside it. A value that enters several times is one parameter."""
         params: list[Any] = []
         args: list[Any] = []
         inside: dict[Any, Any] = {}
@@ -135,14 +135,15 @@ class _Partitioner:
 
 
 def _is_constant(value: Any) -> bool:
-    """Whether ``value`` is a constant, or a tuple of them."""
+    """Whether ``value`` is a constant or a non-empty tuple of constants."""
     if isinstance(value, nodes.Tuple):
         return bool(value.fields) and all(map(_is_constant, value.fields))
     return isinstance(value, nodes.Constant)
 
 
 def _optimized(function: Function, compiler: str) -> Any:
-    """``function`` as the function ``relay.ext.COMPILER.optimize`` of a module makes it, if there is one."""
+    """``function`` after the registered function ``relay.ext.COMPILER.optimize``, if there is one, which is
+    applied to a module of it."""
     optimize = get_global_func(f"relay.ext.{compiler}.optimize", allow_missing=True)
     if optimize is None:
         return function

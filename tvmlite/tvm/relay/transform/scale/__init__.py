@@ -1,1 +1,1 @@
-"""Passes that move scales of channels into the weights of products: TVM's ``FoldScaleAxis``."""
+"""Passes that fold channel scales into the weights of convolutions and dense layers (``FoldScaleAxis``)."""

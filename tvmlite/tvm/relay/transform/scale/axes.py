@@ -1,4 +1,4 @@
-"""Along which axes a product's operands and result have channels, and how a scale is laid along them."""
+"""The channel axes of a product's operands and result, and the shape of a scale along them."""
 
 from __future__ import annotations
 
@@ -13,31 +13,32 @@ from tvmlite.relay.ir.op import make
 from tvmlite.tvm.relay.transform.layout import names
 
 Axes: TypeAlias = tuple[int, ...]
-"""Sorted axes: one, or that of blocks of channels and that within a block."""
+"""Sorted channel axes: one, or the outer and inner axis of a blocked layout."""
 
 CONVOLUTIONS = ("nn.conv1d", "nn.conv2d", "nn.conv3d")
 PRODUCTS = (*CONVOLUTIONS, "nn.dense")
 PASSING = ("nn.relu", "nn.leaky_relu")
-"""What positive scales pass."""
+"""Operators that commute with positive scales."""
 SUMS = ("add", "subtract")
 
 
 def data_axes(call: nodes.Call) -> Axes | None:
-    """The axes of channels of the data of a product; None if its weights are not scaled by them."""
+    """The channel axes of a product's data; None if scales cannot be folded into the weights (grouped
+    convolutions, or layouts that are only partly blocked)."""
     if call.op == "nn.dense":
         return (tensor_type_of(call.args[0]).ndim - 1,)
     return _channels(call, call["data_layout"])
 
 
 def result_axes(call: nodes.Call) -> Axes | None:
-    """The axes of channels of the result of a product."""
+    """The channel axes of a product's result; None as in ``data_axes``."""
     if call.op == "nn.dense":
         return (tensor_type_of(call).ndim - 1,)
     return _channels(call, call["out_layout"] or call["data_layout"])
 
 
 def weight_axes(call: nodes.Call, of_data: bool) -> Axes:
-    """The axes of the weights that go with channels of the data, or of the result."""
+    """The axes of the weights that correspond to channels of the data (``of_data``) or of the result."""
     if call.op == "nn.dense":
         return (1,) if of_data else (0,)
     letter = "I" if of_data and not _is_depthwise(call) else "O"
@@ -71,7 +72,7 @@ def _count(call: nodes.Call) -> Any:
 
 
 def along(whole: Any, factor: Any, axes: Axes) -> bool:
-    """Whether ``factor`` differs along ``axes`` of ``whole`` only, and has all of them."""
+    """Whether ``factor`` has the full extents of ``axes`` of ``whole``, and extent 1 on all other axes."""
     shape, other = tensor_type_of(whole).shape, tensor_type_of(factor).shape
     base = len(shape) - len(other)
     if base < 0:
@@ -85,8 +86,8 @@ def along(whole: Any, factor: Any, axes: Axes) -> bool:
 
 
 def as_scale(whole: Any, factor: Any, axes: Axes, positive: bool) -> Any:
-    """``factor`` as a scale of ``axes`` of ``whole``, without others; None if it is none, or if it must be
-    positive and that is not known."""
+    """``factor`` as a scale with only ``axes`` of ``whole``. None if it is not such a scale, or if it must be
+    ``positive`` and is not known to be."""
     if positive and not _is_positive(factor):
         return None
     shape = tensor_type_of(whole).shape
@@ -109,7 +110,7 @@ def _is_positive(value: Any) -> bool:
 
 
 def laid(scale: Any, whole: Any, axes: Axes) -> Any:
-    """``scale`` with axes of one element, so that it is along ``axes`` of ``whole``."""
+    """``scale`` with axes of extent 1 added, so that it broadcasts along ``axes`` of ``whole``."""
     shape = tensor_type_of(whole).shape
     if len(axes) > 1:
         extents: Sequence[Any] = [extent if axis in axes else 1 for axis, extent in enumerate(shape)]

@@ -1,4 +1,4 @@
-"""A scale of a product's result goes back into its weights, past sums and activations."""
+"""Folds a scale of a product's result backward into its weights, past sums and activations."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from tvmlite.tvm.relay.transform.scale import axes as ax
 
 @dataclass(frozen=True)
 class Taking:
-    """That a value can be scaled where it is computed: along which axes, and by positive scales only."""
+    """A value whose computation can absorb a scale: along which axes, and whether only a positive one."""
 
     axes: ax.Axes
     positive: bool
 
 
 def folded_backward(function: Any) -> Any:
-    """``function`` with scales of results in the weights."""
+    """``function`` with scales of results folded into the weights."""
     order = [node for node in in_order(function) if isinstance(node, nodes.Expr)]
     readers = Counter(part for node in order for part in parts_of(node) if isinstance(part, nodes.Expr))
     taking: dict[Any, Taking] = {}
@@ -77,7 +77,8 @@ def _taking(call: nodes.Call, taking: dict[Any, Taking]) -> Taking | None:
 def _push(
     node: nodes.Call, taking: dict[Any, Taking], dropped: dict[Any, Any], scales: dict[Any, Any]
 ) -> None:
-    """Enter the scale that ``node`` multiplies by for everything it goes through, if it can go."""
+    """If the multiplication ``node`` can be folded, enter it in ``dropped``, and its scale in ``scales`` for
+    every call up to the products that absorb it."""
     for place in (0, 1):
         value, factor = node.args[place], node.args[1 - place]
         found = taking.get(value)
@@ -97,7 +98,7 @@ def _push(
 
 
 def _scaled(old: nodes.Call, new: Any, taking: dict[Any, Taking], scale: Any) -> Any:
-    """``new``, which ``old`` has become, scaled."""
+    """``new``, the rebuilt ``old``, with ``scale`` applied to its weights, bias or other summand."""
     args = list(new.args)
     if old.op in ax.PRODUCTS:
         weight = old.args[1]

@@ -11,16 +11,16 @@ from tvmlite.tvm.relay.transform.scale.forward import folded_forward
 
 
 def BackwardFoldScaleAxis() -> Pass:
-    """The pass that moves a scale of channels behind a convolution or dense layer into its weights, past sums
-    and, if it is positive, activations."""
+    """A pass that folds a channel scale after a convolution or dense layer into its weights, past sums and,
+    if the scale is positive, activations."""
     return over_functions("BackwardFoldScaleAxis", 3, lambda one: adopt(folded_backward(one)), infer=True)
 
 
 def ForwardFoldScaleAxis() -> Pass:
-    """The pass that moves a scale of channels before convolutions and dense layers into their weights."""
+    """A pass that folds a channel scale before convolutions and dense layers into their weights."""
     return over_functions("ForwardFoldScaleAxis", 3, lambda one: adopt(folded_forward(one)), infer=True)
 
 
 def FoldScaleAxis() -> Pass:
-    """The pass that moves scales into weights, backward and then forward, and folds constants."""
+    """A pass that folds scales into weights, first backward, then forward, and folds constants."""
     return Sequential([BackwardFoldScaleAxis(), ForwardFoldScaleAxis(), FoldConstant()], 3, "FoldScaleAxis")

@@ -1,4 +1,4 @@
-"""A scale of the data goes on into the weights of the products that read it."""
+"""Folds a scale of the data forward into the weights of the products that read it."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from tvmlite.tvm.relay.transform.scale import axes as ax
 
 @dataclass(frozen=True)
 class Wanted:
-    """That all that reads a value can scale instead: along which axes, and by positive scales only."""
+    """A value whose readers can all absorb a scale of it: along which axes, and whether only if positive."""
 
     axes: ax.Axes
     positive: bool
 
 
 def folded_forward(function: Any) -> Any:
-    """``function`` with scales of data in the weights."""
+    """``function`` with scales of data folded into the weights."""
     order = [node for node in in_order(function) if isinstance(node, nodes.Expr)]
     wanted = _wanted(order, function)
     scales: dict[Any, Any] = {}
@@ -36,7 +36,7 @@ def folded_forward(function: Any) -> Any:
 
 
 def _wanted(order: list[Any], root: Any) -> dict[Any, Wanted | None]:
-    """What each value may be scaled by in those that read it; None if one of them cannot."""
+    """The scale that the readers of each value can absorb; None if one of them cannot absorb any."""
     found: dict[Any, Wanted | None] = {root: None}
     for node in reversed(order):
         parts = [part for part in parts_of(node) if isinstance(part, nodes.Expr)]
@@ -56,7 +56,7 @@ def _common(one: Wanted | None, other: Wanted | None) -> Wanted | None:
 
 
 def _asked(call: nodes.Call, own: Wanted | None) -> list[Wanted | None]:
-    """What ``call`` can take of each argument, if its own result may be scaled by ``own``."""
+    """The scale of each argument that ``call`` can absorb or pass on, if its readers can absorb ``own``."""
     nothing: list[Wanted | None] = [None] * len(call.args)
     if call.op in ax.PRODUCTS:
         axes = ax.data_axes(call)
@@ -77,7 +77,7 @@ def _asked(call: nodes.Call, own: Wanted | None) -> list[Wanted | None]:
 def _rewritten(
     old: nodes.Call, new: Any, wanted: Wanted | None, scales: dict[Any, Any], made: dict[Any, Any]
 ) -> Any:
-    """What ``old`` becomes; ``scales`` has the scale and axes of values that are computed without theirs."""
+    """The replacement for ``old``. ``scales`` has the scale and axes of values that are computed unscaled."""
     if old.op == "multiply" and wanted is not None:
         for place in (0, 1):
             value, factor = old.args[place], old.args[1 - place]
