@@ -16,7 +16,7 @@ from tvmlite import relay, te
 from tvmlite.autotune.report.live import Notebook, display_for
 from tvmlite.autotune.report.watch import Watch
 from tvmlite.core.errors import InputError
-from tvmlite.show.html import Page, folded, grid
+from tvmlite.show.html import Page, collapsible, grid
 
 
 class Cells(HTMLParser):
@@ -47,7 +47,7 @@ def model() -> relay.Module:
 
 
 def test_text_in_tables_is_text() -> None:
-    cells = Cells(grid([("a", "b"), ("<i>", "x & y")]) + folded("<b>", "<u>"))
+    cells = Cells(grid([("a", "b"), ("<i>", "x & y")]) + collapsible("<b>", "<u>"))
 
     assert cells.texts == ["a", "b", "<i>", "x & y", "<b>", "<u>"]
     assert cells.open == []

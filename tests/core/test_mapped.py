@@ -28,7 +28,7 @@ def resident() -> int:
 
 @pytest.mark.parametrize(("offset", "length"), [(0, 1), (1, 4096), (4096, 100), (70_001, 120_000)])
 def test_a_mapping_has_the_bytes_of_the_file(file: Path, offset: int, length: int) -> None:
-    made = mapped.bytes_of(file, offset, length)
+    made = mapped.map_file(file, offset, length)
     assert made.tobytes() == file.read_bytes()[offset : offset + length]
     assert not made.flags.writeable
 
@@ -38,8 +38,8 @@ def test_a_mapping_has_the_bytes_of_the_file(file: Path, offset: int, length: in
 def test_copying_in_pieces_copies_all_elements(
     file: Path, axes: tuple[int, ...], piece: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(mapped, "PIECE", piece)
-    source = mapped.bytes_of(file, 64, 60_000).view("<i2").reshape(20, 30, 50).transpose(axes)[1:]
+    monkeypatch.setattr(mapped, "PIECE_BYTES", piece)
+    source = mapped.map_file(file, 64, 60_000).view("<i2").reshape(20, 30, 50).transpose(axes)[1:]
     for part in (source, source[::-1]):
         out = np.empty(part.shape, part.dtype)
         mapped.copy(out, part)
@@ -57,7 +57,7 @@ def test_pages_are_released_after_copying(tmp_path: Path) -> None:
     size = 32 << 20
     with open(tmp_path / "large", "wb") as file:
         file.truncate(size)
-    source = mapped.bytes_of(tmp_path / "large", 0, size)
+    source = mapped.map_file(tmp_path / "large", 0, size)
     before = resident()
     assert not source.any()
     assert resident() - before > size // 2  # otherwise this test could not fail
@@ -70,7 +70,7 @@ def test_pages_are_released_after_reading(tmp_path: Path) -> None:
     with open(tmp_path / "large", "wb") as file:
         file.truncate(size)
     before = resident()
-    with mapped.reading(mapped.bytes_of(tmp_path / "large")) as source:
+    with mapped.reading(mapped.map_file(tmp_path / "large")) as source:
         assert not source.any()
         assert resident() - before > size // 2
     assert resident() - before < size // 8
@@ -88,7 +88,7 @@ def truncated(file: Path) -> None:
 
 @pytest.mark.parametrize("change", [rewritten, truncated])
 def test_a_file_modified_after_mapping_is_an_error(file: Path, change) -> None:
-    part = mapped.bytes_of(file)[4096:8192].view("float32").reshape(32, 32).T
+    part = mapped.map_file(file)[4096:8192].view("float32").reshape(32, 32).T
     mapped.check_unchanged(part)
     change(file)
     with pytest.raises(ModelError, match=r"data' was written to after it was imported") as raised:
@@ -113,7 +113,7 @@ def replaced(file: Path) -> None:
 @pytest.mark.parametrize("change", [removed, replaced])
 def test_a_file_removed_or_replaced_after_mapping_is_still_read(file: Path, change) -> None:
     whole = file.read_bytes()
-    source = mapped.bytes_of(file)
+    source = mapped.map_file(file)
     change(file)
     mapped.check_unchanged(source)
     assert source.tobytes() == whole

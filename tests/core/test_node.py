@@ -3,7 +3,15 @@
 from __future__ import annotations
 
 from tvmlite.core.alike import alike
-from tvmlite.core.node import Node, in_order, postorder, reachable, reached, substitute, substitute_each
+from tvmlite.core.node import (
+    Node,
+    postorder,
+    postorder_from,
+    reachable,
+    reachable_from,
+    substitute,
+    substitute_each,
+)
 from tvmlite.te import expr as e
 from tvmlite.te.loop import ir
 
@@ -66,8 +74,8 @@ DIAMOND = {"a": ["b", "c"], "b": ["d"], "c": ["d"], "d": [], "other": ["d"]}
 
 
 def test_each_item_is_reached_once() -> None:
-    assert list(reached(["a", "other"], DIAMOND.__getitem__)) == ["other", "d", "a", "c", "b"]
+    assert list(reachable_from(["a", "other"], DIAMOND.__getitem__)) == ["other", "d", "a", "c", "b"]
 
 
 def test_items_are_ordered_after_their_dependencies() -> None:
-    assert list(in_order(["a", "other"], DIAMOND.__getitem__)) == ["d", "b", "c", "a", "other"]
+    assert list(postorder_from(["a", "other"], DIAMOND.__getitem__)) == ["d", "b", "c", "a", "other"]

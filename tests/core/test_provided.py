@@ -14,7 +14,7 @@ CORE = Path(__file__).resolve().parents[2] / "tvmlite" / "core"
 
 
 def test_the_last_provider_wins(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tvmlite.core.provided._GIVERS", {})
+    monkeypatch.setattr("tvmlite.core.provided._PROVIDERS", {})
     provide("answer", lambda: 41)
     provide("answer", lambda: 42)
 

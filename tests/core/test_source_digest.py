@@ -40,7 +40,7 @@ def test_source_and_data_files_count_but_byte_code_does_not(package: Path) -> No
 def test_an_edited_file_has_another_digest(
     package: Path, monkeypatch: pytest.MonkeyPatch, settled: float
 ) -> None:
-    monkeypatch.setattr(module, "_SETTLED_SECONDS", settled or 10**6)
+    monkeypatch.setattr(module, "_UNSTABLE_SECONDS", settled or 10**6)
     before, times = digests_of(package), (package / "passes" / "fuse.py").stat()
     (package / "passes" / "fuse.py").write_text("LIMIT = 2")  # same size, and below the same times
     os.utime(package / "passes" / "fuse.py", ns=(times.st_atime_ns, times.st_mtime_ns))
@@ -54,7 +54,7 @@ def test_an_edited_file_has_another_digest(
 def test_files_with_unchanged_size_and_times_are_not_read_again(
     package: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(module, "_SETTLED_SECONDS", 0)
+    monkeypatch.setattr(module, "_UNSTABLE_SECONDS", 0)
     read: list[Path] = []
     read_bytes = Path.read_bytes
     monkeypatch.setattr(Path, "read_bytes", lambda path: (read.append(path), read_bytes(path))[1])

@@ -19,7 +19,7 @@ from tvmlite.relay.ir import op as operators
 from tvmlite.relay.ir.interpret import interpret
 from tvmlite.relay.ir.nodes import Expr, Function, Module, constant, var
 from tvmlite.relay.ir.op import make as call
-from tvmlite.techniques.common.dot import multiplies_quads
+from tvmlite.techniques.common.dot import quad_lanes
 
 SEED, GRAPHS = 1, 24
 """A fixed seed, so that results depend on the code only. ``tvmlite fuzz --kind quantized`` tries others."""
@@ -128,9 +128,7 @@ def test_wrong_values_types_and_errors_of_a_case_are_found(monkeypatch: pytest.M
         check(Case(Module({"main": Function((x,), call("sum", x, keepdims=True))}), ({},), ()), ["native"])
 
 
-@pytest.mark.skipif(
-    not multiplies_quads(Target.parse("native")), reason="a rule of processors with such products"
-)
+@pytest.mark.skipif(not quad_lanes(Target.parse("native")), reason="a rule of processors with such products")
 def test_a_wrong_rule_for_operators_that_fill_zeros_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     """A former mistake: an operator that fills in zeros was assumed to select codes."""
     square = var("x", (4, 4))

@@ -85,7 +85,7 @@ class ObjectCache:
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             self._write(path, _header(key, content) + content)
-            if self._is_to_be_trimmed(len(content)):
+            if self._needs_trimming(len(content)):
                 self._trim()
         except OSError as error:
             self._warn(error)
@@ -104,7 +104,7 @@ class ObjectCache:
                 os.unlink(temporary)
             raise
 
-    def _is_to_be_trimmed(self, size: int) -> bool:
+    def _needs_trimming(self, size: int) -> bool:
         """Record ``size`` more bytes. Whether a sixteenth of the limit was written since the last trim, or
         the cache was never trimmed."""
         is_first = not (self.directory / _WRITTEN).exists()

@@ -12,12 +12,12 @@ import numpy as np
 
 from tvmlite.core.errors import ModelError
 
-PIECE = 64 << 20
+PIECE_BYTES = 64 << 20
 """Bytes of a mapped file that are copied at a time."""
 
 
 class _Mapping(mmap.mmap):
-    """A read-only mapping of the file ``path``, made by ``bytes_of``, at ``address``: its pages may be
+    """A read-only mapping of the file ``path``, made by ``map_file``, at ``address``: its pages may be
     released at any time. ``status`` is the file's status when it was mapped."""
 
     path: Path
@@ -25,7 +25,7 @@ class _Mapping(mmap.mmap):
     address: int
 
 
-def bytes_of(path: Path, offset: int = 0, length: int | None = None) -> np.ndarray:
+def map_file(path: Path, offset: int = 0, length: int | None = None) -> np.ndarray:
     """``length`` bytes, at least one, of the file ``path`` from ``offset`` on (to its end if ``length`` is
     None), as a read-only mapped array of uint8."""
     before = offset % mmap.ALLOCATIONGRANULARITY
@@ -72,24 +72,24 @@ def copy(out: np.ndarray, source: np.ndarray) -> None:
     mapping = _mapping_of(source)
     steps = [(extent - 1) * stride for extent, stride in zip(source.shape, source.strides, strict=True)]
     reach = sum(map(abs, steps))
-    if mapping is None or reach <= PIECE:
+    if mapping is None or reach <= PIECE_BYTES:
         out[...] = source
-        _give_back(mapping)
+        _release(mapping)
         return
     if hasattr(mapping, "madvise"):  # else each row is a separate request to the disk: four times as slow
         begin = source.ctypes.data + sum(min(step, 0) for step in steps) - mapping.address
         page = begin // mmap.PAGESIZE * mmap.PAGESIZE
         mapping.madvise(mmap.MADV_WILLNEED, page, begin + reach - page)
     axis = int(np.argmax(np.abs(source.strides)))
-    step = max(1, source.shape[axis] * PIECE // reach)
+    step = max(1, source.shape[axis] * PIECE_BYTES // reach)
     for start in range(0, source.shape[axis], step):
         at = (slice(None),) * axis + (slice(start, start + step),)
         out[at] = source[at]
-        _give_back(mapping)
+        _release(mapping)
 
 
 def _mapping_of(array: np.ndarray) -> _Mapping | None:
-    """The mapping that ``array`` is a view of, if ``bytes_of`` made it; else None."""
+    """The mapping that ``array`` is a view of, if ``map_file`` made it; else None."""
     base: object = array
     while isinstance(base, np.ndarray):
         base = base.base
@@ -101,15 +101,15 @@ def reading(array: np.ndarray) -> Iterator[np.ndarray]:
     """A context that gives ``array``, after ``check_unchanged``, and releases its pages at the end."""
     check_unchanged(array)
     yield array
-    give_back(array)
+    release_pages(array)
 
 
-def give_back(array: np.ndarray) -> None:
+def release_pages(array: np.ndarray) -> None:
     """Release the pages that ``array`` is mapped to: they are read from the file again when needed."""
-    _give_back(_mapping_of(array))
+    _release(_mapping_of(array))
 
 
-def _give_back(mapping: _Mapping | None) -> None:
+def _release(mapping: _Mapping | None) -> None:
     """Release the pages of ``mapping``, if it is one: they are read from the file again when needed."""
     if mapping is not None and hasattr(mapping, "madvise"):
         mapping.madvise(mmap.MADV_DONTNEED)

@@ -71,7 +71,7 @@ class Node:
         return cls(**values)
 
 
-class Shown(Node):
+class Printable(Node):
     """A node with a text form. Nodes do not import their printer: it sets itself as their ``as_text``."""
 
     __slots__ = ()
@@ -121,8 +121,8 @@ def reachable(root: Node) -> list[Node]:
     return found
 
 
-def reached(roots: Iterable[Any], inside: Callable[[Any], Iterable[Any]]) -> Iterator[Any]:
-    """``roots`` and everything reachable from them via ``inside``, each once, before what only it reaches."""
+def reachable_from(roots: Iterable[Any], successors: Callable[[Any], Iterable[Any]]) -> Iterator[Any]:
+    """``roots`` and all that ``successors`` reaches from them, each once, before what only it reaches."""
     seen: set[Any] = set()
     stack = [*roots]
     while stack:
@@ -130,11 +130,11 @@ def reached(roots: Iterable[Any], inside: Callable[[Any], Iterable[Any]]) -> Ite
         if one not in seen:
             seen.add(one)
             yield one
-            stack += inside(one)
+            stack += successors(one)
 
 
-def in_order(roots: Sequence[Any], inside: Callable[[Any], Iterable[Any]]) -> Iterator[Any]:
-    """``roots`` and everything reachable from them via ``inside``, each once, after what it reaches."""
+def postorder_from(roots: Sequence[Any], successors: Callable[[Any], Iterable[Any]]) -> Iterator[Any]:
+    """``roots`` and all that ``successors`` reaches from them, each once, after what it reaches."""
     done: set[Any] = set()
     stack = [(one, False) for one in reversed(roots)]
     while stack:
@@ -144,7 +144,7 @@ def in_order(roots: Sequence[Any], inside: Callable[[Any], Iterable[Any]]) -> It
         elif one not in done:
             done.add(one)
             stack.append((one, True))
-            stack += [(other, False) for other in reversed(list(inside(one)))]
+            stack += [(other, False) for other in reversed(list(successors(one)))]
 
 
 def rewrite(root: Any, rule: Callable[[Any], Any]) -> Any:

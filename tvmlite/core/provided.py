@@ -9,14 +9,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-_GIVERS: dict[str, Callable[[], Any]] = {}
+_PROVIDERS: dict[str, Callable[[], Any]] = {}
 
 
-def provide(name: str, give: Callable[[], Any]) -> None:
-    """Register ``give`` as the function that returns the object ``name``, in place of an earlier one."""
-    _GIVERS[name] = give
+def provide(name: str, provider: Callable[[], Any]) -> None:
+    """Register ``provider`` as the function that returns the object ``name``, in place of an earlier one."""
+    _PROVIDERS[name] = provider
 
 
 def provided(name: str) -> Any:
     """The object registered as ``name``."""
-    return _GIVERS[name]()
+    return _PROVIDERS[name]()

@@ -22,7 +22,7 @@ from tvmlite.core.cache import key_of, object_cache
 ROOT = Path(__file__).resolve().parent.parent
 _IMPORTED = time.time_ns()
 
-_SETTLED_SECONDS = 2
+_UNSTABLE_SECONDS = 2
 """A file changed less than this ago may change again with the same time stamp: file times are coarse."""
 
 SCHEDULES = ("techniques", "te/schedule", "te/space", "te/templates")
@@ -72,7 +72,7 @@ def digests(root: Path, files: Sequence[File]) -> dict[str, str]:
         for path, *_ in files
     }
     newest = max((max(changed, status) for _, _, changed, status, _ in files), default=0)
-    if cache is not None and newest < time.time_ns() - _SETTLED_SECONDS * 10**9:
+    if cache is not None and newest < time.time_ns() - _UNSTABLE_SECONDS * 10**9:
         cache.put(key, json.dumps(found).encode())
     return found
 

@@ -22,7 +22,7 @@ TILE_DATA = 18
 
 
 @cache
-def permitted() -> bool:
+def request_tiles() -> bool:
     """Request permission to use tiles; whether it was granted. Systems other than Linux need no request."""
     if platform.machine().lower() not in ("x86_64", "amd64"):
         return False

@@ -41,7 +41,8 @@ def missing_features(features: Iterable[str]) -> list[str]:
         for name in features
         if _CHECKED.match(name)
         and (
-            _plain(_LINUX.get(name, name)) not in present or (name.startswith("amx-") and not amx.permitted())
+            _plain(_LINUX.get(name, name)) not in present
+            or (name.startswith("amx-") and not amx.request_tiles())
         )
     ]
 

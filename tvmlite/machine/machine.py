@@ -59,27 +59,30 @@ class TileCosts:
 class WorkingSets:
     """The sizes in bytes up to which data stay in a cache while a kernel reads them repeatedly.
 
-    - ``tiles``: a chunk of Winograd's transformed tiles, or the weight they are multiplied with, in the
-      second cache; ``weight``: such a weight, in the last one;
-    - ``panel``: a panel of weights while the next one is prefetched: both, and data, share the second cache;
-    - ``weights``: all weights of a convolution whose rows are divided among threads, in the second cache;
-    - ``operand``: a matrix that is multiplied with all panels of weights, in the second cache beside two of
-      those;
-    - ``sums``: the partial sums of one thread, with one block of input channels after the other;
-    - ``pointwise``: weights of a 1x1 convolution in AMX's tiles, in the first cache;
-    - ``stored``: a weight that a near cache delivers as fast with all its bits as with fewer;
-    - ``image``: a larger image is processed row by row, with all panels of weights for each; None: never.
+    - ``winograd_tiles``: a chunk of Winograd's transformed tiles, or the weight they are multiplied with, in
+      the second cache; ``winograd_weight``: such a weight, in the last one;
+    - ``prefetched_panel``: a panel of weights while the next one is prefetched: both, and data, share the
+      second cache;
+    - ``convolution_weights``: all weights of a convolution whose rows are divided among threads, in the
+      second cache;
+    - ``matrix_operand``: a matrix that is multiplied with all panels of weights, in the second cache beside
+      two of those;
+    - ``partial_sums``: the partial sums of one thread, with one block of input channels after the other;
+    - ``pointwise_weights``: weights of a 1x1 convolution in AMX's tiles, in the first cache;
+    - ``uncompressed_weight``: a weight that a near cache delivers as fast with all its bits as with fewer;
+    - ``whole_image``: a larger image is processed row by row, with all panels of weights for each; None:
+      never.
     """
 
-    tiles: int
-    weight: int
-    panel: int
-    weights: int
-    operand: int
-    sums: int
-    pointwise: int
-    stored: int
-    image: int | None
+    winograd_tiles: int
+    winograd_weight: int
+    prefetched_panel: int
+    convolution_weights: int
+    matrix_operand: int
+    partial_sums: int
+    pointwise_weights: int
+    uncompressed_weight: int
+    whole_image: int | None
 
 
 @dataclass(frozen=True)
@@ -92,10 +95,10 @@ class Machine:
     ``vector_bits`` is the width of a vector register, ``vector_registers`` their number, ``cores`` the number
     of cores a kernel may be divided among. Per cycle, ``multiply_adds_per_cycle`` multiply-adds of the widest
     vectors start, with results after ``multiply_add_latency`` cycles, ``additions_per_cycle`` additions, and
-    ``loads_per_cycle`` loads. ``window`` is the number of instructions that the processor holds to execute
-    out of order. ``separate_additions``: additions have their own execution ports, so that they take no time
-    beside multiply-adds. ``multiply_adds_broadcast``: one instruction multiplies a vector by a scalar in
-    memory, or in a lane of another register; else the scalar must first be broadcast to all lanes of a
+    ``loads_per_cycle`` loads. ``reorder_window`` is the number of instructions that the processor holds to
+    execute out of order. ``separate_additions``: additions have their own execution ports, so that they take
+    no time beside multiply-adds. ``multiply_adds_broadcast``: one instruction multiplies a vector by a scalar
+    in memory, or in a lane of another register; else the scalar must first be broadcast to all lanes of a
     register.
 
     ``caches`` are the data caches, the nearest first; ``memory_bandwidth`` is the bytes per second that one
@@ -108,7 +111,7 @@ class Machine:
     Software prefetching: weights in the second cache are requested ``prefetch_near`` iterations before their
     use, and a long row of weights in memory ``prefetch_far`` vectors ahead (each 0: the hardware prefetcher
     alone is faster). If little is computed with each weight, ``stream_bytes`` of them are in flight at once,
-    unless ``streams_alone``: the hardware prefetcher alone is faster.
+    if ``prefetches_streams``; else the hardware prefetcher alone is faster.
 
     For ``tile_costs`` and ``working_sets`` see their classes. ``cost_model`` is the name of the learned
     model, part of the package, that predicts the speed of loops on such a processor.
@@ -121,7 +124,7 @@ class Machine:
     cores: int
     multiply_adds_per_cycle: float
     multiply_add_latency: int
-    window: int
+    reorder_window: int
     additions_per_cycle: float
     loads_per_cycle: float
     separate_additions: bool
@@ -133,7 +136,7 @@ class Machine:
     prefetch_near: int
     prefetch_far: int
     stream_bytes: int
-    streams_alone: bool
+    prefetches_streams: bool
     tile_costs: TileCosts
     working_sets: WorkingSets
     cost_model: str

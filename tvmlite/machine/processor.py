@@ -39,7 +39,7 @@ def host() -> tuple[str, str, tuple[str, ...]]:
     """
     triple, cpu = llvm.get_process_triple(), llvm.get_host_cpu_name()
     detected = dict(llvm.get_host_cpu_features())
-    if detected.get("amx-tile") and not amx.permitted():
+    if detected.get("amx-tile") and not amx.request_tiles():
         detected |= {name: False for name in detected if name.startswith("amx-")}
     usual = query(triple, cpu, ())
     differing = sorted(
@@ -59,11 +59,11 @@ def describe(triple: str, cpu: str, features: tuple[str, ...]) -> frozenset[str]
     own_triple, own_cpu, own_features = host()
     if (triple, cpu) == (own_triple, own_cpu) and features in ((), own_features):
         return query(triple, cpu, features)
-    return _ask_a_child(triple, cpu, features)
+    return _query_in_child(triple, cpu, features)
 
 
 @cache
-def _ask_a_child(triple: str, cpu: str, features: tuple[str, ...]) -> frozenset[str]:
+def _query_in_child(triple: str, cpu: str, features: tuple[str, ...]) -> frozenset[str]:
     run = subprocess.run(
         [sys.executable, "-m", "tvmlite.machine.processor", triple, cpu, ",".join(features)],
         env=os.environ | {"PYTHONPATH": os.pathsep.join(p for p in sys.path if p)},
@@ -71,11 +71,11 @@ def _ask_a_child(triple: str, cpu: str, features: tuple[str, ...]) -> frozenset[
         text=True,
         check=False,
     )
-    complaint = run.stderr.strip().splitlines()
-    if unknown := [line for line in complaint if "is not a recognized" in line]:
+    messages = run.stderr.strip().splitlines()
+    if unknown := [line for line in messages if "is not a recognized" in line]:
         raise TargetError(f"LLVM for {triple}: {unknown[0].split(' for this target')[0]}")
     if run.returncode != 0:
-        reason = complaint[-1] if complaint else f"exit code {run.returncode}"
+        reason = messages[-1] if messages else f"exit code {run.returncode}"
         raise TargetError(f"LLVM cannot compile for triple {triple!r}, processor {cpu!r}: {reason}")
     return frozenset(run.stdout.split())
 

@@ -16,15 +16,15 @@ from dataclasses import replace
 from tvmlite.machine.machine import MANY_REGISTERS, Cache, Machine, TileCosts, WorkingSets
 
 _WORKING_SETS = WorkingSets(
-    tiles=1 << 20,
-    weight=8 << 20,
-    panel=384 << 10,
-    weights=768 << 10,
-    operand=640 << 10,
-    sums=64 << 10,
-    pointwise=48 << 10,
-    stored=256 << 10,
-    image=None,
+    winograd_tiles=1 << 20,
+    winograd_weight=8 << 20,
+    prefetched_panel=384 << 10,
+    convolution_weights=768 << 10,
+    matrix_operand=640 << 10,
+    partial_sums=64 << 10,
+    pointwise_weights=48 << 10,
+    uncompressed_weight=256 << 10,
+    whole_image=None,
 )
 
 TUNED = "tuned; ports and caches not measured"
@@ -38,7 +38,7 @@ ZEN_5 = Machine(
     cores=2,
     multiply_adds_per_cycle=2,
     multiply_add_latency=4,
-    window=448,
+    reorder_window=448,
     additions_per_cycle=2,
     loads_per_cycle=2,
     separate_additions=True,
@@ -50,7 +50,7 @@ ZEN_5 = Machine(
     prefetch_near=0,
     prefetch_far=256,
     stream_bytes=4096,
-    streams_alone=False,
+    prefetches_streams=True,
     tile_costs=TileCosts(
         multiply_adds=2, loads=2, step=4, far=0.0, scalar=0.05, vector=0.2, tail=2.0, fewest_sums=8
     ),
@@ -73,7 +73,7 @@ ZEN_4 = replace(
         Cache(32 << 20, shared_by=8, bandwidth=97e9),
     ),
     memory_bandwidth=32e9,
-    streams_alone=True,
+    prefetches_streams=False,
 )
 """Measured by ``python benchmarks/machine.py``, 2026-11-24, two virtual cores, 3.7 GHz. Arithmetic and loads
 of 512 bits occupy ports of 256 bits twice; an addition and a multiply-add start in the same cycle.
@@ -94,7 +94,7 @@ ZEN_3 = replace(
     tile_costs=TileCosts(
         multiply_adds=2, loads=2, step=5, far=1.5, scalar=0.2, vector=0.25, tail=1.2, fewest_sums=8
     ),
-    working_sets=replace(_WORKING_SETS, tiles=512 << 10, image=2 << 20),
+    working_sets=replace(_WORKING_SETS, winograd_tiles=512 << 10, whole_image=2 << 20),
     cost_model="cost_model_avx2",
 )
 """With 16 registers a step is so short that its latency is not hidden, and a tile so small that one more of
@@ -130,7 +130,7 @@ slower."""
 MEASURED = {"znver3": ZEN_3, "znver4": ZEN_4, "znver5": ZEN_5, "graniterapids": GRANITE_RAPIDS}
 """The rows by LLVM's names of processors."""
 
-_RELATIVES = {
+_SIMILAR_PROCESSORS = {
     "znver3": "znver1 znver2",
     "graniterapids": (
         "skylake-avx512 cascadelake cooperlake cannonlake icelake-client icelake-server tigerlake rocketlake "
@@ -139,7 +139,7 @@ _RELATIVES = {
 }
 """Processors without a row, by the similar one whose row they use."""
 
-_OF_VECTORS = (
+_VECTOR_FIELDS = (
     "vector_registers",
     "multiply_adds_broadcast",
     "steps_per_iteration",
@@ -169,19 +169,19 @@ def estimate(vector_bits: int, vector_registers: int, cores: int = 1) -> Machine
 def machine_of(cpu: str, vector_bits: int, vector_registers: int, cores: int) -> Machine:
     """The machine for the processor that LLVM calls ``cpu`` (empty: unknown), of which code may use vectors
     of ``vector_bits``, ``vector_registers`` registers and ``cores`` cores."""
-    guess = estimate(vector_bits, vector_registers, cores)
-    row = MEASURED.get(cpu) or _relative(cpu)
+    fallback = estimate(vector_bits, vector_registers, cores)
+    row = MEASURED.get(cpu) or _similar_row(cpu)
     if row is None:
-        return guess
+        return fallback
     row = replace(row, vector_bits=vector_bits, cores=cores)
-    if row.few_registers == guess.few_registers:
+    if row.few_registers == fallback.few_registers:
         return replace(row, vector_registers=vector_registers)
-    return replace(row, **{name: getattr(guess, name) for name in _OF_VECTORS})
+    return replace(row, **{name: getattr(fallback, name) for name in _VECTOR_FIELDS})
 
 
-def _relative(cpu: str) -> Machine | None:
+def _similar_row(cpu: str) -> Machine | None:
     """The row of the processor that ``cpu`` is most similar to, if any."""
-    for nearest, names in _RELATIVES.items():
+    for nearest, names in _SIMILAR_PROCESSORS.items():
         if cpu in names.split():
             row = MEASURED[nearest]
             return replace(row, name=cpu, source=f"taken from {row.name}")

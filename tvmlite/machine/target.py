@@ -117,9 +117,9 @@ class Target:
 
     def __str__(self) -> str:
         """The target as a string that ``parse`` reads back in a process that may use as many cores."""
-        return _module("strings").written(self)
+        return _module("strings").to_string(self)
 
     @property
     def with_cores(self) -> str:
         """The target as a string that includes the number of cores, so that every process reads it alike."""
-        return _module("strings").written_with_cores(self)
+        return _module("strings").to_string_with_cores(self)

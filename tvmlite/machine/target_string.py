@@ -16,7 +16,7 @@ _KEYS = {
     "llvm": ("-mtriple", "-mcpu", "-mattr", "-vector-bits", "-num-cores"),
     "c": ("-mcpu", "-system", "-vector-bits", "-num-cores"),
 }
-_SHORT = {"wasm": "llvm -mtriple=wasm32-unknown-unknown -mattr=+simd128 -num-cores=1"}
+_ALIASES = {"wasm": "llvm -mtriple=wasm32-unknown-unknown -mattr=+simd128 -num-cores=1"}
 """Short names of targets: WebAssembly with vectors, on one thread, which every browser supports."""
 
 _NO_VECTORS = 32
@@ -25,7 +25,7 @@ _RISCV_LINUX = ("+m", "+a", "+f", "+d", "+c")
 """The features of every RISC-V processor that runs Linux (RV64GC); its ABI passes floats in registers."""
 
 _VECTOR_BITS = (128, 256, 512)
-_LONGEST = 10_000
+_MOST_CHARACTERS = 10_000
 """The most characters of a target; all features of a processor take some 2,000."""
 _MOST_CORES = 4096
 
@@ -41,24 +41,24 @@ def parse(text: str) -> Target:
             return native(processors())
         words = override.split()
     text = " ".join(words)
-    return _parse(_SHORT.get(text, text), processors())
+    return _parse(_ALIASES.get(text, text), processors())
 
 
-def written(target: Target) -> str:
+def to_string(target: Target) -> str:
     """``target`` as a string that ``parse`` reads back in a process that may use the same number of cores."""
     own = processors()
     usual = 1 if target.standalone else own
-    return _words(target) if target.num_cores == usual else written_with_cores(target)
+    return _without_cores(target) if target.num_cores == usual else to_string_with_cores(target)
 
 
-def written_with_cores(target: Target) -> str:
+def to_string_with_cores(target: Target) -> str:
     """``target`` as a string that includes the number of cores, so that every process reads it alike."""
-    words = _words(target)
+    words = _without_cores(target)
     is_usual = target.standalone and target.num_cores == 1
     return words if is_usual else f"{words} -num-cores={target.num_cores}"
 
 
-def _words(target: Target) -> str:
+def _without_cores(target: Target) -> str:
     """``target`` as a string without the number of cores."""
     words = [target.kind]
     if target.triple:
@@ -85,12 +85,13 @@ def native(cores: int) -> Target:
 
 @cache
 def _parse(text: str, cores: int) -> Target:
-    if len(text) > _LONGEST or not (text.isascii() and text.isprintable()):
-        raise TargetError(f"target {text[:80]!r}: expected plain letters, {_LONGEST:,} at most")
+    if len(text) > _MOST_CHARACTERS or not (text.isascii() and text.isprintable()):
+        raise TargetError(f"target {text[:80]!r}: expected plain letters, {_MOST_CHARACTERS:,} at most")
     kind, *options = text.split() or [""]
     if kind not in _KEYS:
         raise TargetError(
-            f"target {text!r} is of unknown kind {kind!r}; kinds are native, {', '.join((*_KEYS, *_SHORT))}",
+            f"target {text!r} is of unknown kind {kind!r}; kinds are native, "
+            f"{', '.join((*_KEYS, *_ALIASES))}",
             hint='for this machine, write "native"',
         )
     given: dict[str, str] = {}

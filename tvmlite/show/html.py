@@ -58,7 +58,7 @@ def resource(package: str, name: str) -> str:
     return resources.files(package).joinpath(name).read_text(encoding="utf-8")
 
 
-def table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+def table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     """A table of plain text; each row begins with a name and ends with a cell of words instead of numbers."""
 
     def cells(tag: str, texts: Sequence[str]) -> str:
@@ -69,7 +69,7 @@ def table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     body = "".join(
         f'<tr><th scope="row">{escape(name)}</th>{cells("td", texts)}</tr>' for name, *texts in rows
     )
-    head = cells('th scope="col"', heads)
+    head = cells('th scope="col"', headings)
     return f'<table class="tasks"><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>'
 
 
@@ -87,6 +87,6 @@ def paragraphs(lines: Iterable[str]) -> str:
     return "".join(f"<p>{escape(line)}</p>" for line in lines if line)
 
 
-def folded(title: str, text: str) -> str:
+def collapsible(title: str, text: str) -> str:
     """Preformatted text, collapsed under ``title``."""
     return f"<details><summary>{escape(title)}</summary><pre>{escape(text)}</pre></details>"

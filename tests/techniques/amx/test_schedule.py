@@ -131,7 +131,7 @@ def test_float32_does_not_use_tiles() -> None:
 def test_the_fastest_tiles_come_first() -> None:
     assert tiles_of(128, [1, 2])[0] == Tile(2, 1, 32)
     assert tiles_of(14, [2], 14)[0] == Tile(2, 2, 14)
-    assert Tile(1, 1, 49).each == (13, 12, 12, 12)
+    assert Tile(1, 1, 49).register_rows == (13, 12, 12, 12)
     assert all(49 % tile.rows == 0 for tile in tiles_of(49, [1, 2]))
     assert tiles_of(5, [1, 2]) == []
 

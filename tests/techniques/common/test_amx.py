@@ -180,7 +180,7 @@ def test_a_native_target_has_no_tiles_if_the_system_refuses(monkeypatch: pytest.
     from tvmlite.machine import features as cpu
     from tvmlite.machine import processor
 
-    monkeypatch.setattr(permission, "permitted", lambda: False)
+    monkeypatch.setattr(permission, "request_tiles", lambda: False)
     monkeypatch.setattr(cpu, "_flags", lambda: frozenset({"amxtile", "amxbf16"}))
     assert not any(one.startswith("+amx") for one in processor.host.__wrapped__()[2])
     assert cpu.missing_features(["amx-tile", "amx-bf16"]) == ["amx-tile", "amx-bf16"]

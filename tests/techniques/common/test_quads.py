@@ -10,7 +10,7 @@ from tvmlite.machine.features import missing_features
 from tvmlite.machine.target import Target
 from tvmlite.relay.ir.nodes import Expr, Function, Module, constant, var
 from tvmlite.relay.ir.op import make
-from tvmlite.techniques.common.dot import multiplies_bytes, multiplies_quads, quads_of
+from tvmlite.techniques.common.dot import multiplies_bytes, quad_lanes, quads_of
 
 X86 = "llvm -mtriple=x86_64-unknown-linux-gnu "
 ARM = "llvm -mtriple=aarch64-linux-gnu "
@@ -57,7 +57,7 @@ def test_targets_use_their_widest_byte_products(text: str, lanes: int, data: str
     found = quads_of(target)
 
     assert found is not None
-    assert (multiplies_quads(target), found.data) == (lanes, data)
+    assert (quad_lanes(target), found.data) == (lanes, data)
     assert multiplies_bytes(target, data, "int8")
     assert not multiplies_bytes(target, {"uint8": "int8", "int8": "uint8"}[data], "int8")
 
@@ -66,7 +66,7 @@ def test_targets_use_their_widest_byte_products(text: str, lanes: int, data: str
     "text", ["c", ARM + "-mcpu=cortex-a72", "llvm -mtriple=riscv64-linux-gnu", X86 + "-mcpu=sandybridge"]
 )
 def test_other_targets_have_no_byte_products(text: str) -> None:
-    assert multiplies_quads(Target.parse(text)) == 0
+    assert quad_lanes(Target.parse(text)) == 0
     assert not multiplies_bytes(Target.parse(text), "uint8", "int8")
 
 

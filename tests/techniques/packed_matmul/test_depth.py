@@ -10,7 +10,7 @@ from tvmlite.machine.target import Target
 from tvmlite.relay.entry import tasks
 from tvmlite.te.space import Choice, ConfigEntity, OptionChoice, ReorderChoice, SplitChoice, Task
 from tvmlite.te.space.rules import rule_of
-from tvmlite.techniques.packed_matmul.depth import LONG
+from tvmlite.techniques.packed_matmul.depth import DEFAULT_DEPTH
 
 INTEL = "llvm -mtriple=x86_64-linux-gnu -mcpu=icelake-server"
 AMD = "llvm -mtriple=x86_64-linux-gnu -mcpu=znver5"
@@ -79,7 +79,8 @@ def test_a_batched_product_can_be_split_in_depth() -> None:
 
 
 @pytest.mark.parametrize(
-    ("steps", "target", "depth"), [(3072, INTEL, LONG), (768, INTEL, 0), (3072, AMD, 0), (1100, INTEL, 0)]
+    ("steps", "target", "depth"),
+    [(3072, INTEL, DEFAULT_DEPTH), (768, INTEL, 0), (3072, AMD, 0), (1100, INTEL, 0)],
 )
 def test_by_default_long_reductions_are_split_where_the_last_cache_is_far(
     steps: int, target: str, depth: int

@@ -18,10 +18,10 @@ from tvmlite.techniques.sketch.access import (
     UNIT,
     Digit,
     Fused,
+    access_pattern,
     correspondence,
+    have_one_stride,
     reads_of,
-    together,
-    walk,
 )
 
 
@@ -45,7 +45,7 @@ def test_the_step_of_a_read_along_each_axis_is_classified(
     y: Any = te.compute((32, 12), lambda i, j: x[place(i, j)], name="y")
     (read,) = reads_of(y.op)
 
-    assert tuple(walk(read, axis, 16) for axis in y.op.axis) == expected
+    assert tuple(access_pattern(read, axis, 16) for axis in y.op.axis) == expected
 
 
 def test_axes_that_all_reads_walk_contiguously_can_be_fused() -> None:
@@ -54,9 +54,9 @@ def test_axes_that_all_reads_walk_contiguously_can_be_fused() -> None:
     z: Any = te.compute((3, 6, 6), lambda c, i, j: x[c, i + 1, j], name="z")
 
     channel, row, column = y.op.axis
-    assert together(y.op, row, column)
-    assert not together(y.op, channel, row)
-    assert not together(z.op, *z.op.axis[1:])
+    assert have_one_stride(y.op, row, column)
+    assert not have_one_stride(y.op, channel, row)
+    assert not have_one_stride(z.op, *z.op.axis[1:])
 
 
 @pytest.mark.parametrize(

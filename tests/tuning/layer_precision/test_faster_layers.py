@@ -87,7 +87,7 @@ def measured(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
     def install(costs: Costs, conversion: int = 100) -> None:
         monkeypatch.setattr(comparison, "SECONDS", 0.0)
         run = made_up(costs, conversion)
-        monkeypatch.setitem(provided._GIVERS, "faster_layers", lambda: partial(faster_layers, run=run))
+        monkeypatch.setitem(provided._PROVIDERS, "faster_layers", lambda: partial(faster_layers, run=run))
 
     return install
 
@@ -101,7 +101,7 @@ def nothing_is_timed(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
 
     def install() -> None:
         finder = partial(faster_layers, run=refuse)
-        monkeypatch.setitem(provided._GIVERS, "faster_layers", lambda: finder)
+        monkeypatch.setitem(provided._PROVIDERS, "faster_layers", lambda: finder)
 
     return install
 

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tvmlite.core import dtype as dtypes
-from tvmlite.core.node import reached
+from tvmlite.core.node import reachable_from
 from tvmlite.machine.machine import LINE_BYTES
 from tvmlite.machine.target import Target
 from tvmlite.te import cost
@@ -320,7 +320,7 @@ class _Tile:
         iterations, beside = 1, 1.0
         for loop in around[end:]:
             iterations *= loop.extent
-            statements = self.machine.window / (OPERATIONS * reader.stored[loop.var])
+            statements = self.machine.reorder_window / (OPERATIONS * reader.stored[loop.var])
             beside = max(beside, min(iterations, statements))
         return self.machine.multiply_add_latency * self.unrolled * self.vectors / self.kept / beside
 
@@ -373,7 +373,7 @@ class _Tile:
 def _arithmetic(value: e.Expr) -> tuple[int, int]:
     """The number of operations of ``value``, without those of indices, and how many of them are calls."""
     operations = calls = 0
-    for node in reached([value], lambda node: () if isinstance(node, ir.Load) else node.children()):
+    for node in reachable_from([value], lambda node: () if isinstance(node, ir.Load) else node.children()):
         operations += isinstance(node, (e.Binary, e.Select))
         calls += isinstance(node, e.Call)
     return operations, calls

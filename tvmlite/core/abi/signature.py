@@ -131,7 +131,7 @@ class Signature:
         return tuple(p for p in self.parameters if p.kind == kind)
 
     @property
-    def passed(self) -> tuple[Parameter, ...]:
+    def c_parameters(self) -> tuple[Parameter, ...]:
         """The parameters of the C function, in order: all but those of kind ``found``."""
         return tuple(p for p in self.parameters if p.kind != "found")
 
@@ -166,7 +166,7 @@ class Signature:
 
     def c_prototype(self) -> str:
         """``int32_t NAME(const float *x, ...)``, without a semicolon."""
-        return f"int32_t {self.name}({', '.join(f'{p.c_type}{p.name}' for p in self.passed) or 'void'})"
+        return f"int32_t {self.name}({', '.join(f'{p.c_type}{p.name}' for p in self.c_parameters) or 'void'})"
 
     def c_shapes_prototype(self) -> str:
         """The prototype of ``NAME_shapes``, without a semicolon."""
@@ -203,7 +203,7 @@ class Signature:
                 str(fields["name"]),
                 parameters,
                 None if fields["workspace"] is None else int(fields["workspace"]),
-                tuple(_FORMER.get(text, str(text)) for text in fields["messages"]),
+                tuple(_OLD_TERMS.get(text, str(text)) for text in fields["messages"]),
                 tuple(map(str, fields["kernels"])),
                 int(fields["constants"]),
             )
@@ -213,7 +213,7 @@ class Signature:
             raise LibraryError(f"library metadata cannot be read: {error!r}") from error
 
 
-_FORMER: dict[Any, Any] = {
+_OLD_TERMS: dict[Any, Any] = {
     "told": "dynamic_outputs",
     TOO_SMALL.replace("dynamic_outputs", "told"): TOO_SMALL,
 }
@@ -222,7 +222,7 @@ _FORMER: dict[Any, Any] = {
 
 def _parameter(row: Any) -> Parameter:
     name, kind, dtype, shape, *in_place = row
-    kind = _FORMER.get(kind, kind)
+    kind = _OLD_TERMS.get(kind, kind)
     if kind not in get_args(Kind):
         raise ValueError(f"parameter kind {kind!r}")
     extents = tuple(d if d is None or isinstance(d, int) else str(d) for d in shape)

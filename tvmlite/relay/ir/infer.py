@@ -7,7 +7,7 @@ from weakref import WeakKeyDictionary
 
 from tvmlite.core import dtype as dtypes
 from tvmlite.core.errors import TypeInferError
-from tvmlite.core.node import in_order, substitute
+from tvmlite.core.node import postorder_from, substitute
 from tvmlite.relay.ir import op as operators
 from tvmlite.relay.ir.attributes import describe
 from tvmlite.relay.ir.nodes import (
@@ -89,7 +89,7 @@ def known_type(expr: Expr) -> Type | None:
 
 def walk(root: Expr) -> Iterator[Expr]:
     """Every node reachable from ``root``, including called functions, once each, dependencies first."""
-    return in_order([root], dependencies)
+    return postorder_from([root], dependencies)
 
 
 def infer(module: Module) -> Module:

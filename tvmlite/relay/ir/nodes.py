@@ -17,7 +17,7 @@ import numpy as np
 
 from tvmlite.core import mapped
 from tvmlite.core.errors import TypeInferError
-from tvmlite.core.node import Node, Shown, postorder
+from tvmlite.core.node import Node, Printable, postorder
 from tvmlite.core.span import Span
 from tvmlite.relay.ir.attributes import canonical_value
 from tvmlite.relay.ir.types import TYPES, Dim, Type, tensor_type
@@ -27,7 +27,7 @@ Attrs: TypeAlias = tuple[tuple[str, Any], ...]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Expr(Shown):
+class Expr(Printable):
     """A Relay expression. ``span`` is where the user wrote it: a line of Python or an ONNX node.
 
     ``x + y``, ``-x``, ``x < y`` and ``x.astype("int8")`` build calls of operators. An expression with several
@@ -292,7 +292,7 @@ class TupleGetItem(Expr):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Module(Shown):
+class Module(Printable):
     """Functions by name; ``main`` is the model. ``output_names`` are the names of the outputs, if known.
 
     If inputs or outputs are sequences, ``attrs`` has ``inputs`` and ``outputs``: rows of a name and the

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Collection, Sequence
 
-from tvmlite.core.node import reached
+from tvmlite.core.node import reachable_from
 from tvmlite.relay.ir.nodes import Call, Constant, Expr, Module, Tuple, Var
 from tvmlite.relay.ir.op import is_anchor, is_view, make
 from tvmlite.relay.passes.graph_pass import graph_pass, readers_of, rebuild
@@ -216,7 +216,7 @@ class _Layers:
 
     def _anchors(self, value: Expr) -> frozenset[Expr]:
         """The products from which ``value`` is computed by element-wise operators only."""
-        producers = reached(
+        producers = reachable_from(
             [value], lambda one: one.children() if is_fusible(one) and not is_anchor(one) else ()
         )
         return frozenset(one for one in producers if is_anchor(one))

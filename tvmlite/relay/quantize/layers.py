@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from tvmlite.core.node import Node, in_order
+from tvmlite.core.node import Node, postorder_from
 from tvmlite.relay import ops as _ops  # noqa: F401  (registers the operators)
 from tvmlite.relay.ir.infer import tensor_type_of, type_of
 from tvmlite.relay.ir.nodes import Call, Constant, Expr, If, Loop, TupleGetItem, Var
@@ -59,7 +59,7 @@ OPERATORS = frozenset((*PRODUCTS, *ELEMENTWISE, *DATA_MOVEMENT, *RECURRENT))
 def outer_nodes(body: Expr) -> Iterator[Expr]:
     """The nodes that are evaluated once in each run, children before parents: nodes in branches and loops are
     not, unless something outside reads them as well."""
-    return in_order([body], _evaluated_children)
+    return postorder_from([body], _evaluated_children)
 
 
 def _evaluated_children(node: Expr) -> Iterable[Expr]:

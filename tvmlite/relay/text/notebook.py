@@ -30,7 +30,7 @@ def module_html(module: Module) -> str:
     if len(text) > MOST_TEXT:
         text = f"{text[:MOST_TEXT]}\n... {len(text) - MOST_TEXT} more characters"
     table = html.grid([("", "name", "type"), *interface])
-    return html.paragraphs([summary]) + table + operators + html.folded("Relay text", text)
+    return html.paragraphs([summary]) + table + operators + html.collapsible("Relay text", text)
 
 
 Module.as_html = module_html

@@ -61,7 +61,7 @@ class CompiledFunction(InProcess):
         self._keep = keep
         self._function = _ffi.cast(c_type(signature), address)
         pointers = ("workspace", "dynamic_outputs", "profile")
-        self._row = [_ffi.NULL if p.kind in pointers else 0 for p in signature.passed]
+        self._row = [_ffi.NULL if p.kind in pointers else 0 for p in signature.c_parameters]
         self._slots = slots_of(signature)
         self._input_slots = tuple(s for s in self._slots if s.array is None or not s.array.is_output)
         arrays = [s.array for s in self._slots if s.array is not None]
@@ -69,9 +69,9 @@ class CompiledFunction(InProcess):
         self._unrunnable, self._instead = unrunnable, instead
         if not unrunnable:
             self._planner = Planner(signature, arrays, shapes_address)
-        place_of = {p.name: i for i, p in enumerate(signature.passed)}
+        place_of = {p.name: i for i, p in enumerate(signature.c_parameters)}
         self._size_places = [(place_of[p.name], p.name) for p in signature.shape_sizes]
-        self._kinds = {p.kind: i for i, p in enumerate(signature.passed)}
+        self._kinds = {p.kind: i for i, p in enumerate(signature.c_parameters)}
         self._found = [ArrayParameter(p) for p in signature.of_kind("found")]
         self._too_small = signature.messages.index(TOO_SMALL) + 1 if TOO_SMALL in signature.messages else -1
         self._reports_workspace = "dynamic_outputs" in self._kinds

@@ -28,7 +28,7 @@ def slots_of(signature: Signature) -> tuple[Slot, ...]:
     """The slots of all arrays and scalars; the other parameters are known without the caller."""
     slots: list[Slot] = []
     arrays = 0
-    for place, parameter in enumerate(signature.passed):
+    for place, parameter in enumerate(signature.c_parameters):
         if parameter.kind in ("input", "output"):
             slots.append(Slot(place, parameter, ArrayParameter(parameter), arrays))
             arrays += 1
@@ -74,7 +74,7 @@ def wrong_count(function: str, slots: Sequence[Slot], inputs: Sequence[Slot], co
 def c_type(signature: Signature) -> str:
     """The function's C type, with ``void *`` for every pointer, which cffi converts fastest."""
     types = []
-    for parameter in signature.passed:
+    for parameter in signature.c_parameters:
         match parameter.kind:
             case "input" | "output" | "workspace" | "dynamic_outputs" | "profile":
                 types.append("void *")

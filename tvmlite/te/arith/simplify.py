@@ -6,7 +6,7 @@ from math import gcd
 from typing import TYPE_CHECKING, TypeAlias
 
 from tvmlite.core import dtype as dtypes
-from tvmlite.core.node import in_order
+from tvmlite.core.node import postorder_from
 from tvmlite.te import expr as e
 from tvmlite.te.arith import polynomial as p
 from tvmlite.te.arith.atoms import Atoms
@@ -134,7 +134,7 @@ class Simplifier:
     def reads_memory(self, root: e.Expr) -> bool:
         """Whether ``root`` contains a load, or an unknown kind of node."""
         known = self._reads
-        for node in in_order([root], lambda one: [child for child in one.children() if child not in known]):
+        for node in postorder_from([root], lambda one: [x for x in one.children() if x not in known]):
             inner = any(known[child] for child in node.children() if isinstance(child, e.Expr))
             known[node] = inner or not isinstance(node, _PURE)
         return known[root]

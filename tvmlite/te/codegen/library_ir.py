@@ -177,7 +177,7 @@ class _Module:
         places = {p.name: i for i, p in enumerate(self.inputs)}
         places |= {p.name: len(self.inputs) + i for i, p in enumerate(self.outputs)}
         body, given = [], []
-        for number, p in enumerate(level.signature.passed):
+        for number, p in enumerate(level.signature.c_parameters):
             match p.kind:
                 case "input" | "output" | "scalar":
                     body.append(f"  %at.{number} = getelementptr ptr, ptr %arrays, i64 {places[p.name]}")
@@ -195,7 +195,9 @@ class _Module:
                     given.append("ptr null")
                 case _:
                     given.append(f"{_type(p)} %{p.kind}")
-        self.lines.append(f"declare i32 @{level.symbol}({', '.join(map(_type, level.signature.passed))})")
+        self.lines.append(
+            f"declare i32 @{level.symbol}({', '.join(map(_type, level.signature.c_parameters))})"
+        )
         self.lines.append(
             f"define internal i32 @call.{k}(ptr %arrays, ptr %sizes, ptr %workspace, i64 %threads, "
             f"ptr %dynamic_outputs, i64 %capacity) {{"
@@ -232,7 +234,7 @@ class _Module:
 
     def _entry(self) -> None:
         """Add ``NAME``, which calls the entry of the selected level."""
-        passed = self.signature.passed
+        passed = self.signature.c_parameters
         given = ", ".join(f"{_type(p)} %a{number}" for number, p in enumerate(passed))
         self.lines.append(f"define i32 @{self.signature.name}({given}) {{")
         self._dispatch([f"@{level.symbol}({given})" for level in self.tables.levels])

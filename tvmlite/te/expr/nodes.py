@@ -9,7 +9,7 @@ from typing import Any, ClassVar, TypeAlias, TypeVar, Union
 from tvmlite.core import arguments
 from tvmlite.core import dtype as dtypes
 from tvmlite.core.errors import TensorExpressionError
-from tvmlite.core.node import Shown
+from tvmlite.core.node import Printable
 from tvmlite.core.span import Span
 from tvmlite.te.expr.operators import Operators
 from tvmlite.te.extensions import extension
@@ -21,7 +21,7 @@ Value: TypeAlias = Union["Expr", int, float, bool]
 _set = object.__setattr__
 
 
-class Expr(Operators, Shown):
+class Expr(Operators, Printable):
     """A scalar value, or a vector after vectorization; operators build new expressions."""
 
     dtype: str

@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from tvmlite.core.node import Node, postorder, reached
+from tvmlite.core.node import Node, postorder, reachable_from
 from tvmlite.runtime.pool.claiming import busiest
 from tvmlite.te import expr as e
 from tvmlite.te.loop import ir, scalars
@@ -208,7 +208,7 @@ def _variables(expr: e.Expr) -> set[Any]:
 
 def _data_nodes(value: e.Expr) -> list[Any]:
     """The nodes of ``value`` except those in indices."""
-    return list(reached([value], lambda node: () if isinstance(node, ir.Load) else node.children()))
+    return list(reachable_from([value], lambda node: () if isinstance(node, ir.Load) else node.children()))
 
 
 def _counts(node: Any) -> int:

@@ -17,7 +17,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
-from tvmlite.core.node import Node, Shown
+from tvmlite.core.node import Node, Printable
 from tvmlite.te.expr import Expr, Var
 from tvmlite.te.extensions import extended, extension
 
@@ -91,7 +91,7 @@ class Load(Expr):
         return self if new is old else Load(self.buffer, (new,))
 
 
-class Stmt(Shown):
+class Stmt(Printable):
     """A statement."""
 
     def as_text(self) -> str:
@@ -271,7 +271,7 @@ class CallKernel(Stmt):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Function(Shown):
+class Function(Printable):
     """A function in loop IR; ``signature.signature_of`` gives its calling convention.
 
     ``params`` are buffers and scalar variables in the caller's order; ``sizes`` are the further size

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from tvmlite.core import arguments
 from tvmlite.core.errors import ScheduleError
-from tvmlite.core.node import in_order
+from tvmlite.core.node import postorder_from
 from tvmlite.core.span import Span
 from tvmlite.te.extensions import extended, extension
 from tvmlite.te.schedule.stage import Stage
@@ -194,7 +194,7 @@ def create_schedule(ops: Any) -> Schedule:
             raise ScheduleError(
                 f"create_schedule: {op.name} is a placeholder, there is nothing to compute", Span.of_caller()
             )
-    every = list(in_order(outputs, lambda op: [tensor.op for tensor in op.inputs]))
+    every = list(postorder_from(outputs, lambda op: [tensor.op for tensor in op.inputs]))
     if any(isinstance(op, t.ComputeOp) and op.reads_earlier_rows for op in every):
         extension("scan").check_earlier_rows(every)
     return Schedule([Stage(op, op in outputs) for op in every], outputs)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, Union
 
 from tvmlite.core import arguments
 from tvmlite.core.errors import ScheduleError
-from tvmlite.core.node import reached
+from tvmlite.core.node import reachable_from
 from tvmlite.core.span import Span
 from tvmlite.te import expr as e
 from tvmlite.te.extensions import extended
@@ -245,7 +245,7 @@ class StageBase(_Shown):
 
     def reads(self, op: t.Operation) -> bool:
         """Whether this stage reads ``op``'s results, directly or through other stages."""
-        every = reached([self.op], lambda one: [tensor.op for tensor in one.inputs])
+        every = reachable_from([self.op], lambda one: [tensor.op for tensor in one.inputs])
         return any(one is op for one in every if one is not self.op)
 
     def current_tensor(self, tensor: Any) -> Any:

@@ -8,7 +8,7 @@ from contextvars import ContextVar
 from typing import Any
 
 from tvmlite.core.errors import TensorExpressionError
-from tvmlite.core.node import Node, reached
+from tvmlite.core.node import Node, reachable_from
 from tvmlite.core.span import Span
 from tvmlite.te import arith
 from tvmlite.te import expr as e
@@ -85,7 +85,7 @@ def _unguarded_reads(body: Sequence[e.Expr]) -> list[Any]:
         choice = isinstance(node, e.Select) or (isinstance(node, e.Call) and node.name == "if_then_else")
         return node.children()[:1] if choice else node.children()
 
-    every = reached(body, evaluated)
+    every = reachable_from(body, evaluated)
     return [node for node in every if hasattr(node, "tensor") and hasattr(node, "indices")]
 
 

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 from tvmlite.core import arguments
 from tvmlite.core.alike import alike
 from tvmlite.core.errors import TensorExpressionError
-from tvmlite.core.node import in_order
+from tvmlite.core.node import postorder_from
 from tvmlite.core.span import Span
 from tvmlite.te import expr as e
 from tvmlite.te.tensor import tensor as t
@@ -73,7 +73,7 @@ class ScanOp(Operation):
         state."""
         states = {x.op for x in self.state}
         found: set[Operation] = set()
-        for op in in_order([x.op for x in self.update], lambda op: [x.op for x in op.inputs]):
+        for op in postorder_from([x.op for x in self.update], lambda op: [x.op for x in op.inputs]):
             if any(x.op in states or x.op in found for x in op.inputs):
                 found.add(op)
         return found | {x.op for x in self.update}

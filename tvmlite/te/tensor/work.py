@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from tvmlite.core.errors import InputError
-from tvmlite.core.node import Node, postorder, reached, substitute
+from tvmlite.core.node import Node, postorder, reachable_from, substitute
 from tvmlite.te import expr as e
 from tvmlite.te.arith import simplify
 from tvmlite.te.loop.ir import PREFETCHES
@@ -83,7 +83,7 @@ def _points(axes: Iterable[IterVar], sizes: Mapping[str, int]) -> int:
 def _arithmetic(bodies: Sequence[e.Expr]) -> int:
     """The number of operations of ``bodies``; shared subexpressions count once."""
     total = 0
-    for node in reached(bodies, _values):
+    for node in reachable_from(bodies, _values):
         if isinstance(node, e.Call):
             total += 0 if node.name in _NO_ARITHMETIC else 2 if node.name == "fma" else 1
         total += isinstance(node, _ARITHMETIC)
@@ -102,4 +102,4 @@ def _values(node: Node) -> Iterator[Node]:
 
 
 def _reached(outputs: Sequence[Operation]) -> list[Operation]:
-    return list(reached(outputs, lambda op: [tensor.op for tensor in op.inputs]))
+    return list(reachable_from(outputs, lambda op: [tensor.op for tensor in op.inputs]))

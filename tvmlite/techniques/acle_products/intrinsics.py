@@ -34,7 +34,7 @@ def dot_rows(count: int, terms: tuple[int, ...]) -> TensorIntrin:
         total *= n
 
     def emit(ins: list[ir.Buffer], outs: list[ir.Buffer]) -> ir.Stmt:
-        return _called(functions.ROWS, outs, ins, count, total)
+        return _call(functions.ROWS, outs, ins, count, total)
 
     return decl_tensor_intrin(sums.op, name="dot_rows", special={_NEEDS: emit})
 
@@ -55,12 +55,12 @@ def dot_windows(count: int, step: int, height: int, width: int) -> TensorIntrin:
     line = te.var("line", "int64")
 
     def emit(ins: list[ir.Buffer], outs: list[ir.Buffer]) -> ir.Stmt:
-        return _called(functions.WINDOWS, outs, ins, count, step, line, height, width)
+        return _call(functions.WINDOWS, outs, ins, count, step, line, height, width)
 
     binds = {data: decl_buffer(data.shape, "int8", "data", strides=[line, 1])}
     return decl_tensor_intrin(sums.op, name="dot_windows", binds=binds, special={_NEEDS: emit})
 
 
-def _called(name: str, outs: Sequence[ir.Buffer], ins: Sequence[ir.Buffer], *numbers: object) -> ir.Stmt:
+def _call(name: str, outs: Sequence[ir.Buffer], ins: Sequence[ir.Buffer], *numbers: object) -> ir.Stmt:
     pointers = [*(one.access_ptr("w") for one in outs), *(one.access_ptr("r") for one in ins)]
     return ir.Evaluate(call_extern("int32", name, *pointers, *numbers))

@@ -9,8 +9,8 @@ from tvmlite.te.templates.group import Group, extent_of, number
 from tvmlite.te.templates.table import template
 from tvmlite.te.tensor.tensor import ComputeOp, IterVar, Tensor
 from tvmlite.techniques.acle_products.intrinsics import dot_rows, dot_windows
-from tvmlite.techniques.common.outermost import divide_among_threads
-from tvmlite.techniques.elementwise.injective import finish
+from tvmlite.techniques.common.outermost import parallelize_outermost
+from tvmlite.techniques.elementwise.injective import schedule_other_outputs
 
 MOST_ROWS = 4
 """The most results at a time: with their sums in registers, shared operands are loaded once."""
@@ -59,11 +59,11 @@ def product(group: Group) -> bool:
     if columns is None or terms is None:
         return False
     group.inline_all_but({host.op})
-    count = _rows_of(columns)
+    count = _results_per_call(columns)
     outer, _ = group.stage(host).split(group.axes(host)[-1], factor=count)
-    _sums(group, anchor.output(0), host, outer, -1, dot_rows(count, (terms,)))
-    divide_among_threads(group, host, anchor)
-    finish(group, host)
+    _tensorize_sums(group, anchor.output(0), host, outer, -1, dot_rows(count, (terms,)))
+    parallelize_outermost(group, host, anchor)
+    schedule_other_outputs(group, host)
     return True
 
 
@@ -79,7 +79,7 @@ def _pixel_by_pixel(group: Group, anchor: ComputeOp, host: Tensor) -> bool:
         data = group.schedule.cache_read(data, "local", [result])
     if anchor.tag == "conv2d_pointwise":
         terms = terms[:1]
-    count = _rows_of(channels)
+    count = _results_per_call(channels)
     stage, (batch, channel, *pixels) = group.stage(host), group.axes(host)
     outer, inner = stage.split(channel, factor=count)
     stage.reorder(batch, *pixels, outer, inner)
@@ -87,9 +87,9 @@ def _pixel_by_pixel(group: Group, anchor: ComputeOp, host: Tensor) -> bool:
     copied.compute_at(stage, pixels[-1])
     window = group.axes(data)
     copied.reorder(window[0], *window[2:], window[1])  # test for the border once for all channels
-    _sums(group, result, host, outer, 1, dot_rows(count, terms))  # type: ignore[arg-type]
-    divide_among_threads(group, host, anchor)
-    finish(group, host)
+    _tensorize_sums(group, result, host, outer, 1, dot_rows(count, terms))  # type: ignore[arg-type]
+    parallelize_outermost(group, host, anchor)
+    schedule_other_outputs(group, host)
     return True
 
 
@@ -105,13 +105,15 @@ def _depthwise(group: Group, anchor: ComputeOp, host: Tensor) -> bool:
     if isinstance(data.op, ComputeOp):
         group.stage(data).compute_at(group.stage(host), axes[1])
     intrinsic = dot_windows(count, step, height, width)  # type: ignore[arg-type]
-    _sums(group, anchor.output(0), host, axes[-2], -1, intrinsic)
-    divide_among_threads(group, host, anchor)
-    finish(group, host)
+    _tensorize_sums(group, anchor.output(0), host, axes[-2], -1, intrinsic)
+    parallelize_outermost(group, host, anchor)
+    schedule_other_outputs(group, host)
     return True
 
 
-def _sums(group: Group, result: Tensor, host: Tensor, loop: IterVar, axis: int, intrinsic: object) -> None:
+def _tensorize_sums(
+    group: Group, result: Tensor, host: Tensor, loop: IterVar, axis: int, intrinsic: object
+) -> None:
     """Compute ``result`` at ``loop`` of ``host``, its ``axis`` by one call of ``intrinsic``."""
     sums = group.schedule.cache_write(result, "local") if host is result else result
     stage = group.stage(sums)
@@ -124,7 +126,7 @@ def _sums(group: Group, result: Tensor, host: Tensor, loop: IterVar, axis: int, 
     stage.tensorize(own, intrinsic)  # type: ignore[arg-type]
 
 
-def _rows_of(extent: int) -> int:
+def _results_per_call(extent: int) -> int:
     """The largest number of results at a time, up to ``MOST_ROWS``, that divides ``extent``."""
     return max(n for n in range(1, MOST_ROWS + 1) if extent % n == 0)
 

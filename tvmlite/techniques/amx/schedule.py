@@ -14,13 +14,18 @@ from tvmlite.te.templates.table import template
 from tvmlite.te.tensor.tensor import ComputeOp, IterVar
 from tvmlite.techniques.common import amx
 from tvmlite.techniques.common.dot import is_paired
-from tvmlite.techniques.common.nest import ENOUGH_COLUMN_TILES, STEPS, Panel, shared_out
-from tvmlite.techniques.elementwise.injective import elementwise_loops, finish
+from tvmlite.techniques.common.nest import (
+    ENOUGH_COLUMN_TILES,
+    STEPS_PER_ITERATION,
+    Panel,
+    order_and_parallelize,
+)
+from tvmlite.techniques.elementwise.injective import elementwise_loops, schedule_other_outputs
 
 LATENCY = 30
 """Cycles from a product to the next on the same sums, in addition to one per row."""
 
-LINE = 0.25
+ROW_LOAD_CYCLES = 0.25
 """Extra cycles for each row that is loaded: it often comes from the second cache."""
 
 LEAST_ROWS = 6
@@ -37,7 +42,7 @@ class Tile:
     rows: int
 
     @property
-    def each(self) -> tuple[int, ...]:
+    def register_rows(self) -> tuple[int, ...]:
         """The rows of each register: ``rows`` for each image, or ``rows`` divided as evenly as possible."""
         if self.images > 1:
             return (self.rows,) * self.images
@@ -48,8 +53,8 @@ class Tile:
     @property
     def fits(self) -> bool:
         """Whether there are enough registers, and none has fewer than ``LEAST_ROWS`` rows."""
-        within = min(self.each) >= LEAST_ROWS and max(self.each) <= amx.MOST_ROWS
-        return within and amx.registers(self.each, self.columns) <= amx.REGISTERS
+        within = min(self.register_rows) >= LEAST_ROWS and max(self.register_rows) <= amx.MOST_ROWS
+        return within and amx.registers(self.register_rows, self.columns) <= amx.REGISTERS
 
     @property
     def cycles(self) -> float:
@@ -58,7 +63,7 @@ class Tile:
         rows = self.rows * self.images
         lines = rows + self.columns * amx.STEPS
         work = rows * self.columns
-        return (max(work, LATENCY + max(self.each)) + LINE * lines) / work
+        return (max(work, LATENCY + max(self.register_rows)) + ROW_LOAD_CYCLES * lines) / work
 
 
 def fits(group: Group, anchor: ComputeOp) -> bool:
@@ -67,7 +72,7 @@ def fits(group: Group, anchor: ComputeOp) -> bool:
     kind = amx.KINDS.get(anchor.inputs[0].dtype)
     if kind is None or not group.target.has(kind.needs) or not is_paired(anchor):
         return False
-    if anchor.output(0).dtype != kind.sums or extent_of(anchor.reduce_axis[-1]) != kind.together:
+    if anchor.output(0).dtype != kind.sums or extent_of(anchor.reduce_axis[-1]) != kind.interleaved:
         return False
     channels = extent_of(anchor.reduce_axis[0])
     if channels is None or channels % amx.STEPS or extent_of(anchor.axis[-1]) != amx.LANES:
@@ -90,7 +95,7 @@ def tiles_of(rows: int, columns: Iterable[int], images: int = 1) -> list[Tile]:
     )
 
 
-def _chosen(
+def _choose_tile(
     group: Group, choices: Sequence[Tile], rows: int, iterations: Sequence[int], threads: int
 ) -> Tile:
     """The knob ``tile``: (multiples of 16 columns, images, rows). The default is the first of ``choices``
@@ -104,19 +109,19 @@ def _chosen(
 def _steps(group: Group, computed: Stage, iteration: IterVar, count: int) -> tuple[IterVar, list[IterVar]]:
     """The knob ``steps``: how many of the ``count`` steps of the reduction over channels an iteration takes.
     Return the loop over iterations, and the loops over the steps of one."""
-    several = group.knob("steps", [n for n in STEPS if count % n == 0], 1)
+    several = group.knob("steps", [n for n in STEPS_PER_ITERATION if count % n == 0], 1)
     if several == 1:
         return iteration, []
-    iteration, again = computed.split(iteration, factor=several)
-    computed.unroll(again)
-    return iteration, [again]
+    iteration, inner_step = computed.split(iteration, factor=several)
+    computed.unroll(inner_step)
+    return iteration, [inner_step]
 
 
 @template("amx", anchors.DENSE, anchors.BATCH_MATMUL)
 def tiled_product(group: Group) -> bool:
     """Schedule a dense layer by tiles, if any fits; whether one does.
 
-    Knobs: ``tile``, ``steps``, those of ``shared_out``.
+    Knobs: ``tile``, ``steps``, those of ``order_and_parallelize``.
     """
     anchor = group.tagged("matmul_packed")[-1]
     if not fits(group, anchor):
@@ -134,7 +139,7 @@ def tiled_product(group: Group) -> bool:
     group.inline_all_but({host.op})
     threads = threads_for(group.target, work_of(anchor))
     iterations = [blocks // one.columns * (rows // one.rows) for one in choices]
-    tile = _chosen(group, choices, rows, iterations, threads)
+    tile = _choose_tile(group, choices, rows, iterations, threads)
     *lead, column = group.axes(host)
     column_blocks, lanes = stage.split(column, factor=amx.LANES)
     column_tiles, inner_blocks = stage.split(column_blocks, factor=tile.columns)
@@ -145,15 +150,17 @@ def tiled_product(group: Group) -> bool:
     panels = {"columns": Panel(0, blocks // tile.columns), "rows": Panel(1, rows // tile.rows)}
     grain = int(enough(blocks // tile.columns, ENOUGH_COLUMN_TILES, threads))
     loops = [column_tiles, row_tiles]
-    place = shared_out(group, stage, [], loops, panels, threads, grain)
+    place = order_and_parallelize(group, stage, [], loops, panels, threads, grain)
     computed = group.stage(anchor)
     computed.compute_at(stage, place)
     k, pair = anchor.reduce_axis
     iteration, step = computed.split(k, factor=amx.STEPS)
     iteration, inside = _steps(group, computed, iteration, (extent_of(k) or 0) // amx.STEPS)
     computed.reorder(iteration, *inside, row, outer, lane, step, pair)
-    computed.tensorize(row, amx.tile_product(tile.each, tile.columns, amx.ROWS, anchor.inputs[0].dtype))
-    finish(group, host)
+    computed.tensorize(
+        row, amx.tile_product(tile.register_rows, tile.columns, amx.ROWS, anchor.inputs[0].dtype)
+    )
+    schedule_other_outputs(group, host)
     return True
 
 
@@ -162,7 +169,7 @@ def tiled_convolution(group: Group) -> bool:
     """Schedule a convolution of channels in blocks by tiles, if any fits; whether one does.
 
     A register's rows are neighbouring pixels: of the whole image if the window is 1x1, else of a row of
-    the image. Knobs: ``tile``, ``steps``, those of ``shared_out``.
+    the image. Knobs: ``tile``, ``steps``, those of ``order_and_parallelize``.
     """
     found = group.tagged("conv2d_packed")
     if not found:
@@ -181,8 +188,8 @@ def tiled_convolution(group: Group) -> bool:
     assert height is not None
     host = group.host(laid_out.output(0))
     several = (extent_of(group.axes(host)[-1]) or amx.LANES) // amx.LANES
-    parted = [n for n in range(1, several) if several % n == 0]
-    wide = [*parted, *(n for n in range(several, amx.REGISTERS, several) if blocks % n == 0)]
+    parts_of_vector = [n for n in range(1, several) if several % n == 0]
+    wide = [*parts_of_vector, *(n for n in range(several, amx.REGISTERS, several) if blocks % n == 0)]
     pads, stage = group.tagged("pad"), group.stage(host)
     width = extent_of(group.axes(host)[-2]) or 1  # a tile must have whole rows of the image, or divide one
     whole = bool(dict(anchor.attrs).get("wide"))  # with unused pixels between rows, a tile must have all
@@ -198,7 +205,7 @@ def tiled_convolution(group: Group) -> bool:
         elementwise_loops(group, pad.output(0))
     threads, images = threads_for(group.target, work_of(anchor)), extent_of(batch) or 1
     iterations = [images * (blocks // o.columns) * (height // o.images) * (along // o.rows) for o in choices]
-    tile = _chosen(group, choices, along, iterations, threads)
+    tile = _choose_tile(group, choices, along, iterations, threads)
     image, channel, *pixels, vector = group.axes(host)
     rest = [] if len(spatial) < len(pixels) else pixels[:-1]
     tiles: list[IterVar] = []
@@ -222,12 +229,12 @@ def tiled_convolution(group: Group) -> bool:
     stage.vectorize(vector)
     loops = [outer, *rest, *tiles]
     # the weights then stay in the first cache, and data is read only once
-    if tiles and not rest and _weights(anchor) <= group.target.machine.working_sets.pointwise:
+    if tiles and not rest and _weights(anchor) <= group.target.machine.working_sets.pointwise_weights:
         loops = [*tiles, outer]
     stage.reorder(image, *loops, inner_block, *inner, parts, vector)
     chunks = images * (blocks // tile.columns)
     grain = len(loops) - 1 if loops[0] is not outer or enough(chunks, ENOUGH_COLUMN_TILES, threads) else 0
-    place = shared_out(group, stage, [image], loops, {}, threads, grain)
+    place = order_and_parallelize(group, stage, [image], loops, {}, threads, grain)
     computed = group.stage(anchor)
     computed.compute_at(stage, place)
     k, *taps, pair = anchor.reduce_axis
@@ -235,8 +242,8 @@ def tiled_convolution(group: Group) -> bool:
     iteration, inside = _steps(group, computed, iteration, (extent_of(k) or 0) // amx.STEPS)
     computed.reorder(batch, iteration, *taps, *inside, block, *spatial, lane, step, pair)
     form = amx.IMAGES if tile.images > 1 else amx.PIXELS
-    computed.tensorize(block, amx.tile_product(tile.each, tile.columns, form, source.dtype))
-    finish(group, host)
+    computed.tensorize(block, amx.tile_product(tile.register_rows, tile.columns, form, source.dtype))
+    schedule_other_outputs(group, host)
     return True
 
 

@@ -65,13 +65,13 @@ def attention(group: Group) -> None:
     heads, tiles, place, parts = _tiled(stage, ordered, tile, _lanes(group, context), shared, one_each)
     threads = threads_for(group.target, work_of(context))
     if threads > 1:
-        heads, shorter = _shared_out(group, stage, context, heads, tiles, threads)
+        heads, shorter = _divide_among_threads(group, stage, context, heads, tiles, threads)
         place = shorter if place is tiles else place
     _accumulate_context(group, context, stage, parts)
-    _passes(group, stage, place)
-    keys = _scores(group, stage, place, tile)
+    _schedule_row_passes(group, stage, place)
+    keys = _schedule_scores(group, stage, place, tile)
     places = {"pack": keys if once else (stage, heads), "attention_query": (stage, place)}
-    _copies(group, places, (stage, heads))
+    _schedule_copies(group, places, (stage, heads))
 
 
 def _tiled(
@@ -92,7 +92,7 @@ def _tiled(
         inside = [rows, vector]
     place = tiles
     if shared > 1:
-        together = _heads_together(shared, tile) if one_each else 1
+        together = _heads_per_tile(shared, tile) if one_each else 1
         head, members = stage.split(head, factor=shared)
         place, member = stage.split(members, factor=together)
         inside = [member, *inside]
@@ -100,7 +100,7 @@ def _tiled(
     return stage.fuse(batch, head), tiles, place, parts
 
 
-def _heads_together(shared: int, tile: RegisterTile) -> int:
+def _heads_per_tile(shared: int, tile: RegisterTile) -> int:
     """The number of heads in a tile, of ``shared`` that share keys: the largest divisor that fits."""
     return max(n for n in range(1, min(shared, tile.rows) + 1) if shared % n == 0)
 
@@ -123,7 +123,7 @@ def _inline_values(group: Group, features: int | None, once: bool) -> None:
     match body:
         case e.Call("if_then_else", (_, read, _)) if whole:
             body = read
-    plain = isinstance(body, TensorRead) and _walks(body.indices[-1], formula.axis[-1].var)
+    plain = isinstance(body, TensorRead) and _has_unit_coefficient(body.indices[-1], formula.axis[-1].var)
     if plain or (once and whole):
         group.stage(values).compute_inline()
 
@@ -132,7 +132,7 @@ def _lanes(group: Group, op: ComputeOp) -> int:
     return group.target.lanes(op.output(0).dtype)
 
 
-def _walks(index: e.Expr, var: e.Expr) -> bool:
+def _has_unit_coefficient(index: e.Expr, var: e.Expr) -> bool:
     """Whether ``index`` is ``var`` plus something that does not depend on it."""
     while isinstance(index, e.Add) and index is not var:
         first, second = (var in postorder(side) for side in (index.a, index.b))
@@ -160,7 +160,7 @@ def _tile(group: Group, context: ComputeOp, features: int | None, queries: int |
     return RegisterTile(high, wide)
 
 
-def _shared_out(
+def _divide_among_threads(
     group: Group, stage: Stage, context: ComputeOp, heads: IterVar, tiles: IterVar, threads: int
 ) -> tuple[IterVar, IterVar]:
     """Divide heads among the threads, and the tiles of each head if heads are few."""
@@ -188,7 +188,7 @@ def _accumulate_context(group: Group, context: ComputeOp, host: Stage, place: It
     in_registers(stage, [head, row, vector], lane, [batch, *context.reduce_axis])
 
 
-def _passes(group: Group, host: Stage, place: IterVar) -> None:
+def _schedule_row_passes(group: Group, host: Stage, place: IterVar) -> None:
     """Schedule the maxima, the exponentials and their sums, row by row."""
     readers = {op: group.readers(op.output(0)) for op in group.tagged(*PASSES)}
     for op, (reader, *others) in readers.items():
@@ -205,7 +205,7 @@ def _passes(group: Group, host: Stage, place: IterVar) -> None:
             vectorize(stage, op.axis[-1], extent_of(op.axis[-1]), _lanes(group, op))
 
 
-def _scores(group: Group, host: Stage, place: IterVar, tile: RegisterTile) -> tuple[Stage, IterVar]:
+def _schedule_scores(group: Group, host: Stage, place: IterVar, tile: RegisterTile) -> tuple[Stage, IterVar]:
     """Schedule a tile's scores: rows of queries by blocks of keys, accumulated in registers. Return the stage
     of the masked scores and its loop over groups of blocks."""
     (masked,), (scores,) = group.tagged("attention_masked"), group.tagged("attention_scores")
@@ -215,7 +215,7 @@ def _scores(group: Group, host: Stage, place: IterVar, tile: RegisterTile) -> tu
     width, panels = extent_of(scores.axis[4]), extent_of(scores.axis[3])
     assert width is not None
     vectors = max(1, width // _lanes(group, scores))
-    fitting = _blocks_beside(tile.rows, panels, vectors, group.target.vector_registers)
+    fitting = _blocks_that_fit(tile.rows, panels, vectors, group.target.vector_registers)
     blocks = min(fitting, group.knob("keys", (MOST_KEYS, 1, 2, 3)))
     block, lane = stage.split(key, factor=width)
     parts, block = stage.split(block, factor=blocks)
@@ -227,13 +227,15 @@ def _scores(group: Group, host: Stage, place: IterVar, tile: RegisterTile) -> tu
     return stage, parts
 
 
-def _blocks_beside(rows: int, panels: int | None, vectors: int, registers: int) -> int:
+def _blocks_that_fit(rows: int, panels: int | None, vectors: int, registers: int) -> int:
     """The number of blocks of keys whose scores for ``rows`` queries fit in the registers."""
     fitting = (registers - 1) // ((rows + 1) * vectors)
     return max(1, fitting if panels is None else min(fitting, panels))
 
 
-def _copies(group: Group, places: dict[str, tuple[Stage, IterVar]], heads: tuple[Stage, IterVar]) -> None:
+def _schedule_copies(
+    group: Group, places: dict[str, tuple[Stage, IterVar]], heads: tuple[Stage, IterVar]
+) -> None:
     """Schedule packed keys, computed values and scaled queries at ``places``, by tag, or once per head."""
     for op in group.tagged("pack", "attention_values", "attention_query"):
         stage = group.stage(op)

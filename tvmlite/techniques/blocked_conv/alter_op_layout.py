@@ -67,7 +67,7 @@ class _Regions:
             if other is not first:
                 if len(other.values) > len(first.values):
                     first, other = other, first
-                first.join(other)
+                first.merge(other)
                 for value in other.values:
                     self.of[value] = first
 
@@ -106,13 +106,15 @@ def _regions(body: Expr, target: Target, decisions: Decisions | None) -> _Region
 def _decide(found: _Regions, target: Target, decisions: Decisions | None) -> None:
     """Choose the block of each region: by the default rule, by known costs, or as decided."""
     by_rule = {region: _block(region, target) for region in found.all()}
-    open_ = {region: _alternatives(region, block, target) for region, block in by_rule.items() if region.gain}
+    choices = {
+        region: _alternatives(region, block, target) for region, block in by_rule.items() if region.gain
+    }
     cost = None if decisions is None else decisions.cost
-    proposed = {} if cost is None else _program(found, open_, cost).solve(by_rule)
+    proposed = {} if cost is None else _program(found, choices, cost).solve(by_rule)
     for region, default in by_rule.items():
         region.block = default
-        if region in open_:
-            names = {_name(block): block for block in open_[region]}
+        if region in choices:
+            names = {_name(block): block for block in choices[region]}
             proposal = _name(proposed[region]) if region in proposed else None
             region.block = names[
                 decide(
@@ -180,7 +182,7 @@ def _elements(value: Expr) -> float:
     """The number of elements of ``value``, with likely extents for named dimensions."""
     total = 1.0
     for extent in tensor_type_of(value).shape:
-        total *= rules.likely(extent)
+        total *= rules.likely_extent(extent)
     return total
 
 
@@ -220,10 +222,10 @@ class _Rewriter:
             elif isinstance(node, Tuple):
                 self.plain[node] = node.map_children(self.plain.__getitem__)
             else:
-                self.plain[node] = self._taken_out(node, self.regions.block(node))
+                self.plain[node] = self._from_blocks(node, self.regions.block(node))
         return self.plain[value]
 
-    def _taken_out(self, value: Expr, block: int) -> Expr:
+    def _from_blocks(self, value: Expr, block: int) -> Expr:
         """``value``, which is in blocks, channels-first."""
         type_, channels = tensor_type_of(value), rules.channels_of(value)
         blocked = self.blocked[value, block]
@@ -246,7 +248,7 @@ class _Rewriter:
         if quads and read % QUAD:
             read = 0
         if rules.channels_of(node.args[0]) > QUAD:  # fewer are one word, which the convolution itself builds
-            tiles = written == rules.BYTE_BLOCK and rules.takes_tiles(node, self.target)
+            tiles = written == rules.BYTE_BLOCK and rules.can_use_tiles(node, self.target)
             read = read or (rules.BYTE_BLOCK if tiles else quads)
         data = self.as_blocked(node.args[0], read) if read else self.as_plain(node.args[0])
         made = rules.convolution(node, data, read, written, self.regions.target)

@@ -12,7 +12,7 @@ from tvmlite.te.templates.share import chunk_size, share, threads_for
 from tvmlite.te.tensor.tensor import ComputeOp, IterVar, Reduce, Tensor
 from tvmlite.techniques.common.dot import is_paired
 from tvmlite.techniques.common.nest import ENOUGH_COLUMN_TILES, in_registers
-from tvmlite.techniques.elementwise.injective import finish
+from tvmlite.techniques.elementwise.injective import schedule_other_outputs
 
 LEAST_PASSES = 6
 """With fewer blocks, keeping sums in registers is better: two are slower, four as fast, 32 faster."""
@@ -74,11 +74,11 @@ def channel_blocked(
     stage.vectorize(lane)
     place = stage.fuse(batch, *shared)
     share(stage, place, threads_for(group.target, work_of(anchor)), "a row of tiles")
-    sums, partial = _in_two(group, anchor)
+    sums, partial = _split_channels(group, anchor)
     sums.compute_at(stage, place)
     unrolled = group.knob("window", ("unrolled", "counted")) == "unrolled"
-    _accumulate(partial, sums, _by_tiles(sums, high, wide), unrolled)
-    finish(group, host)
+    _accumulate(partial, sums, _order_tiles(sums, high, wide), unrolled)
+    schedule_other_outputs(group, host)
 
 
 def _blocks(anchor: ComputeOp) -> int:
@@ -92,7 +92,7 @@ def _rows(group: Group, anchor: ComputeOp, blocks: int) -> int:
     images, count, height, width, lanes = (extent_of(axis) or 1 for axis in anchor.axis)
     near = max(
         1,
-        group.target.machine.working_sets.sums
+        group.target.machine.working_sets.partial_sums
         // (blocks * width * lanes * dtypes.bytes_of(anchor.output(0).dtype)),
     )
     panels = images * -(-count // blocks)
@@ -102,7 +102,7 @@ def _rows(group: Group, anchor: ComputeOp, blocks: int) -> int:
     return group.knob("rows", list(choices), default)
 
 
-def _in_two(group: Group, anchor: ComputeOp) -> tuple[Stage, Stage]:
+def _split_channels(group: Group, anchor: ComputeOp) -> tuple[Stage, Stage]:
     """The stages of the sums, and of the partial sums of ``pass`` blocks of channels."""
     stage, blocks = group.stage(anchor), group.knob("pass", [n for n in BLOCKS if _blocks(anchor) % n == 0])
     channels = blocks * (number(anchor.inputs[0].shape[-1]) or 1)
@@ -110,7 +110,7 @@ def _in_two(group: Group, anchor: ComputeOp) -> tuple[Stage, Stage]:
     return stage, group.stage(group.schedule.rfactor(anchor.output(0), iteration))
 
 
-def _by_tiles(sums: Stage, high: int, wide: int) -> IterVar:
+def _order_tiles(sums: Stage, high: int, wide: int) -> IterVar:
     """Order the loops that add to ``sums``; return the one over tiles."""
     op = compute_of(sums)
     batch, block, row, pixel, lane = op.axis

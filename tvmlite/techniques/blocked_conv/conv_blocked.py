@@ -47,18 +47,18 @@ TILE_STEPS = amx.STEPS
 """The number of pairs, or groups of four, of input channels in a tile product of AMX."""
 
 
-def name_of(rank: int, depthwise: bool = False) -> str:
+def operator_name(rank: int, depthwise: bool = False) -> str:
     """The name of the operator for ``rank`` spatial axes, such as ``nn.contrib_conv2d_NCHWc``."""
     return f"nn.contrib_{'depthwise_' if depthwise else ''}conv{rank}d_{windows.LAYOUTS[rank]}c"
 
 
 def weight_layout(
-    rank: int, block: int, depthwise: bool = False, together: int = 1, tiled: bool = False
+    rank: int, block: int, depthwise: bool = False, interleaved: int = 1, tiled: bool = False
 ) -> str:
     """The layout of weights for vectors of ``block`` channels: ``OIHW16o``, ``OIHW16o2i``, ``OIHW16o4i``,
     ``OIHW1i16o``, ``OIHW16i16o2i``, ``OIHW16i16o4i``."""
     inner = "1i" if depthwise else f"{TILE_STEPS}i" if tiled else ""
-    return f"{WEIGHT_LAYOUTS[rank]}{inner}{block}o{f'{together}i' if together > 1 else ''}"
+    return f"{WEIGHT_LAYOUTS[rank]}{inner}{block}o{f'{interleaved}i' if interleaved > 1 else ''}"
 
 
 def is_tiled(call: Call) -> bool:
@@ -66,17 +66,17 @@ def is_tiled(call: Call) -> bool:
     return bool(re.search(rf"[A-Z]{TILE_STEPS}i\d+o[24]i$", str(call["kernel_layout"])))
 
 
-def tiled_weight(weight: np.ndarray, block: int, together: int) -> np.ndarray:
+def tiled_weight(weight: np.ndarray, block: int, interleaved: int) -> np.ndarray:
     """``weight (o, i, ..)``, of whole blocks and any number of spatial axes, in the layout
-    ``OIHW16i{block}o{together}i``."""
+    ``OIHW16i{block}o{interleaved}i``."""
     outputs, inputs, *window = weight.shape
     parts = weight.reshape(
-        outputs // block, block, inputs // (together * TILE_STEPS), TILE_STEPS, together, *window
+        outputs // block, block, inputs // (interleaved * TILE_STEPS), TILE_STEPS, interleaved, *window
     )
     return np.ascontiguousarray(np.moveaxis(parts, (0, 2, 3, 1, 4), (0, 1, -3, -2, -1)))
 
 
-def channels_together(call: Call) -> int:
+def interleaved_channels(call: Call) -> int:
     """The number of input channels stored next to each other in the weight: 1, 2 or 4."""
     found = re.search(r"o([24])i$", str(call["kernel_layout"]))
     return int(found[1]) if found else 1
@@ -96,23 +96,24 @@ def blocked_type(rank: int) -> Callable[..., TensorType]:
         written = written_block(call, rank)
         if written not in (0, block) and not (is_tiled(call) and written % block == 0):
             raise fault(call, f"out_layout is {out_layout(call)}, the weight has blocks of {block} channels")
-        together = channels_together(call)
-        groups, inputs = call["groups"], weight.shape[1] * together * (TILE_STEPS if is_tiled(call) else 1)
+        interleaved = interleaved_channels(call)
+        groups, inputs = call["groups"], weight.shape[1] * interleaved * (TILE_STEPS if is_tiled(call) else 1)
         channels = _channels(call, weight, block)
         if groups != 1 and not _whole_blocks(channels, groups, block):
             raise fault(
                 call, f"groups is {groups}: {channels} channels are not whole blocks of {block} in each group"
             )
-        if read % together:
+        if read % interleaved:
             raise fault(
                 call,
-                f"data_layout is {call['data_layout']}: its blocks are not a multiple of {together} channels",
+                f"data_layout is {call['data_layout']}: its blocks are not a multiple of {interleaved} "
+                "channels",
             )
         fits = (inputs * groups + (read - 1)) // read if read else inputs * groups
         filled = (
             not read
             and groups == 1
-            and any(same_dim(data.shape[1], fits - missing) for missing in range(1, together))
+            and any(same_dim(data.shape[1], fits - missing) for missing in range(1, interleaved))
         )
         if not same_dim(data.shape[1], fits) and not filled:
             raise fault(
@@ -164,10 +165,10 @@ def _weight_block(call: Call, weight: TensorType, rank: int, depthwise: bool) ->
             f"'{plain}{inner}16o'",
             call.span,
         )
-    together = channels_together(call)
-    windows.check_rank(call, "weight", weight, rank + 3 + (depthwise or together > 1) + tiled)
+    interleaved = interleaved_channels(call)
+    windows.check_rank(call, "weight", weight, rank + 3 + (depthwise or interleaved > 1) + tiled)
     block = int(found[1])
-    inside = (1, block) if depthwise else (block, together) if together > 1 else (block,)
+    inside = (1, block) if depthwise else (block, interleaved) if interleaved > 1 else (block,)
     inside = (TILE_STEPS, *inside) if tiled else inside
     if not same_shape(weight.shape[2 + rank :], inside):
         raise fault(call, f"weight is {show_shape(weight.shape)}, kernel_layout is {call['kernel_layout']}")
@@ -221,29 +222,29 @@ def blocked_compute(rank: int) -> Callable[..., te.Tensor]:
 
     def compute(call: Call, data: te.Tensor, weight: te.Tensor) -> te.Tensor:
         lanes = windows.block_of(call, "data_layout", rank)
-        together, kernel = channels_together(call), weight.shape[2 : 2 + rank]
+        interleaved, kernel = interleaved_channels(call), weight.shape[2 : 2 + rank]
         dtype, shape = result_dtype(call, data.dtype), _extents(call, data.shape, kernel, rank)
         padding, groups = windows.padding_of(call, rank), call["groups"]
         strides, dilation = windows.spatial(call, "strides", rank), windows.spatial(call, "dilation", rank)
         pointwise = rank > 1 and all(is_one(n) for n in (*kernel, *strides)) and not any(map(any, padding))
-        words = together > 1 and not lanes
-        takes_whole = together == 2 and written_block(call, rank) > 0 and not pointwise
-        wide = small_images.wide(call, kernel, shape) if takes_whole else None
-        if wide is not None:
-            source = small_images.phases(call, data, wide)
+        words = interleaved > 1 and not lanes
+        takes_whole = interleaved == 2 and written_block(call, rank) > 0 and not pointwise
+        image = small_images.small_image(call, kernel, shape) if takes_whole else None
+        if image is not None:
+            source = small_images.phases(call, data, image)
         else:
             source = (
-                _words(data, *padding, together)
+                _padded_words(data, *padding, interleaved)
                 if words
                 else windows.padded(data, *padding, 0, trailing=lanes > 0)
             )
-        several = lanes // together
+        several = lanes // interleaved
         per_group, tiled = weight.shape[0] // groups, is_tiled(call)
         inputs = weight.shape[1] * TILE_STEPS if tiled else weight.shape[1]
         channel = te.reduce_axis(inputs, name="ic")
         taps = [te.reduce_axis(k, name=f"k{n}") for n, k in enumerate(kernel)]
-        pair = [te.reduce_axis(together, name="pair")] if together > 1 else []
-        skips = together == 1 and _skips_padding(call, kernel, rank)
+        pair = [te.reduce_axis(interleaved, name="pair")] if interleaved > 1 else []
+        skips = interleaved == 1 and _skips_padding(call, kernel, rank)
 
         def factor(oo: Any, lane: Any) -> e.Expr:
             if tiled:
@@ -253,33 +254,35 @@ def blocked_compute(rank: int) -> Callable[..., te.Tensor]:
             return weight[at].astype(work)
 
         def element(n: Any, oo: Any, *rest: Any) -> e.Expr:
-            if wide is not None:
-                places = wide.positions(rest[0], taps, strides, dilation)
+            if image is not None:
+                places = image.positions(rest[0], taps, strides, dilation)
                 value = source[(n, channel // several, *places, channel % several * 2 + pair[0])].astype(work)
                 return reducers.sum(value * factor(oo, rest[-1]), [channel, *taps, *pair])
             at = unravelled(rest[0], shape) if pointwise else rest[:-1]
             places = [y * s + k * d for y, k, s, d in zip(at, taps, strides, dilation, strict=True)]
             read: Any = channel if groups == 1 else oo // per_group * inputs + channel
             if several:
-                inside = read % several * together + pair[0] if pair else read % several
+                inside = read % several * interleaved + pair[0] if pair else read % several
                 places, read = [*places, inside], read // several
             value = source[(n, read, *places)]
-            value = part_of(value, pair[0].var, together) if words else value.astype(work)
+            value = part_of(value, pair[0].var, interleaved) if words else value.astype(work)
             begin = padding[0][0]
             inside = [places[0] >= begin, places[0] < data.shape[2] + begin] if skips else []
             return reducers.sum(value * factor(oo, rest[-1]), [channel, *taps, *pair], where=e.all_of(inside))
 
         work = sum_dtype(dtype)
-        pixels = (product_of(shape),) if pointwise else shape if wide is None else (wide.count,)
+        pixels = (product_of(shape),) if pointwise else shape if image is None else (image.count,)
         sums = te.compute(
             (data.shape[0], weight.shape[0], *pixels, weight.shape[2 + rank + tiled]),
             element,
             name="conv",
             tag="conv2d_packed",
-            attrs={"paired": together > 1, "wide": wide is not None},
+            attrs={"paired": interleaved > 1, "wide": image is not None},
         )
-        row = shape[-1] if wide is None else wide.row
-        return converted(_laid_out(call, sums, shape, pointwise or wide is not None, rank, row), dtype)
+        row = shape[-1] if image is None else image.row
+        return converted(
+            _in_result_layout(call, sums, shape, pointwise or image is not None, rank, row), dtype
+        )
 
     return compute
 
@@ -292,8 +295,8 @@ def _skips_padding(call: Call, kernel: Shape, rank: int) -> bool:
     return rank > 1 and dilated and begins[0] + ends[0] > 0 and min(begins[0], ends[0]) >= 0
 
 
-def _words(data: te.Tensor, begins: Sequence[int], ends: Sequence[int], together: int) -> te.Tensor:
-    """``data`` padded, ``together`` channels per word, ``(n, c / together, y..)``; zeros after the last."""
+def _padded_words(data: te.Tensor, begins: Sequence[int], ends: Sequence[int], interleaved: int) -> te.Tensor:
+    """``data`` padded, ``interleaved`` channels per word, ``(n, c / interleaved, y..)``; zeros at the end."""
     channels = data.shape[1]
     extents = [d + (b + f) for d, b, f in zip(data.shape[2:], begins, ends, strict=True)]
 
@@ -303,21 +306,23 @@ def _words(data: te.Tensor, begins: Sequence[int], ends: Sequence[int], together
         inside += [p < d for p, d, f in zip(places, data.shape[2:], ends, strict=True) if f > 0]
 
         def part(which: int) -> e.Expr:
-            known = which == 0 or same_dim(channels % together, 0)
-            needed = inside if known else [*inside, group * together + which < channels]
-            read = data[(n, group * together + which, *places)]
+            known = which == 0 or same_dim(channels % interleaved, 0)
+            needed = inside if known else [*inside, group * interleaved + which < channels]
+            read = data[(n, group * interleaved + which, *places)]
             if not needed:
                 return read
             return e.Call("if_then_else", (e.all_of(needed), read, e.const(0, data.dtype)), data.dtype)
 
-        parts = [part(which) for which in range(together)]
-        return word_of(*parts) if together == 2 else word_of_bytes(parts)
+        parts = [part(which) for which in range(interleaved)]
+        return word_of(*parts) if interleaved == 2 else word_of_bytes(parts)
 
-    groups = (channels + (together - 1)) // together
+    groups = (channels + (interleaved - 1)) // interleaved
     return te.compute((data.shape[0], groups, *extents), element, name="words", tag="pad")
 
 
-def _laid_out(call: Call, sums: te.Tensor, shape: Shape, flat: bool, rank: int, row: Any) -> te.Tensor:
+def _in_result_layout(
+    call: Call, sums: te.Tensor, shape: Shape, flat: bool, rank: int, row: Any
+) -> te.Tensor:
     """The sums ``(n, blocks, pixels.., lane)`` in the layout of the result, as a stage to be inlined. If
     ``flat``, they have one axis of pixels, with ``row`` elements per row of the image."""
     block, lead = sums.shape[-1], (*shape[:-1], row)
@@ -387,9 +392,9 @@ def blocked_numpy(rank: int, depthwise: bool) -> Callable[..., np.ndarray]:
 
     def reference(call: Call, data: np.ndarray, weight: np.ndarray) -> np.ndarray:
         if is_tiled(call):
-            weight = np.moveaxis(weight, (-3, -1), (2, 3))  # (o, i, 16, together, .., block)
+            weight = np.moveaxis(weight, (-3, -1), (2, 3))  # (o, i, 16, interleaved, .., block)
             weight = weight.reshape(weight.shape[0], -1, *weight.shape[4:])
-        elif channels_together(call) > 1:
+        elif interleaved_channels(call) > 1:
             parts = np.moveaxis(weight, -1, 2)
             weight = parts.reshape(weight.shape[0], -1, *parts.shape[3:])
         plain = np.moveaxis(weight[..., 0, :] if depthwise else weight, -1, 1)
@@ -418,7 +423,7 @@ blocks, too.
 
 for _rank in (1, 2, 3):
     operator(
-        name_of(_rank),
+        operator_name(_rank),
         infer=blocked_type(_rank),
         reference=blocked_numpy(_rank, depthwise=False),
         fuse=Fuse.OUT_ELEMWISE_FUSABLE,
@@ -431,7 +436,7 @@ for _rank in (1, 2, 3):
         doc=_BLOCKED.format("", _rank),
     )(blocked_compute(_rank))
     operator(
-        name_of(_rank, depthwise=True),
+        operator_name(_rank, depthwise=True),
         infer=depthwise_type(_rank),
         reference=blocked_numpy(_rank, depthwise=True),
         fuse=Fuse.OUT_ELEMWISE_FUSABLE,

@@ -27,22 +27,22 @@ from tvmlite.te.templates.tile import (
 )
 from tvmlite.te.tensor.tensor import ComputeOp, IterVar
 from tvmlite.techniques.blocked_conv.channel_blocking import blocks_channels, channel_blocked, skips_rows
-from tvmlite.techniques.blocked_conv.padding import padded
+from tvmlite.techniques.blocked_conv.padding import schedule_padding
 from tvmlite.techniques.blocked_conv.planes import plain, pointwise
-from tvmlite.techniques.blocked_conv.thread_partition import by_rows
-from tvmlite.techniques.common.dot import is_paired, pair_product, tile_by_tile
+from tvmlite.techniques.blocked_conv.thread_partition import divides_rows
+from tvmlite.techniques.common.dot import is_paired, pair_product, takes_single_tiles
 from tvmlite.techniques.common.nest import (
-    AHEAD,
-    ENOUGH_TURNS,
+    ENOUGH_ITERATIONS,
     PANELS,
+    PREFETCH_DISTANCES,
     Panel,
+    dividing_steps,
     in_registers,
-    shared_out,
+    order_and_parallelize,
     unrollable,
-    whole_steps,
 )
-from tvmlite.techniques.common.prefetch import fetch_ahead, near_distance
-from tvmlite.techniques.elementwise.injective import finish
+from tvmlite.techniques.common.prefetch import near_prefetch_distance, prefetch_next_panel
+from tvmlite.techniques.elementwise.injective import schedule_other_outputs
 
 MOST_ROW_TAIL = 0.15
 """The largest part of the work of tiles of several rows that may be below the last row."""
@@ -53,15 +53,15 @@ ENOUGH_PANELS = 8
 MOST_TAPS = 9
 """The most positions of a window that are unrolled."""
 
-SPARE = 3
+SPARE_REGISTERS = 3
 """Registers that a tile with an unrolled window leaves free, for scalars that neighbouring positions share.
 With 16 registers, tiles of 2 blocks by 5 pixels come near the peak; tiles by 6 pixels do not, since sums are
 spilled."""
 
-BUSY_MARGIN = 2
+IN_FLIGHT_MARGIN = 2
 """The number of sums of a tile that is rounded to bytes, for each multiply-add in flight."""
 
-PACKED = 4
+VECTORS_PER_BYTE_VECTOR = 4
 """The number of vectors of 32-bit elements that are packed into one of bytes."""
 
 ENOUGH_PARTS = 8
@@ -81,13 +81,14 @@ def packed(group: Group, anchor: ComputeOp) -> None:
     A tile is some pixels by some blocks of channels, with all its accumulators in registers. The host stores
     it with the epilogue, vector by vector if its channels are in blocks, else channel by channel.
 
-    Knobs: ``tile`` (blocks, rows, pixels); those of ``shared_out`` and ``accumulate`` or ``channel_blocked``.
+    Knobs: ``tile`` (blocks, rows, pixels); those of ``order_and_parallelize`` and ``accumulate``, or of
+    ``channel_blocked``.
     """
     laid_out = group.readers(anchor.output(0))[0]
     host = group.host(laid_out.output(0))
     pads = group.tagged("pad")
     group.inline_all_but({host.op, *pads})
-    row_wise = by_rows(group, anchor)
+    row_wise = divides_rows(group, anchor)
     block = number(anchor.output(0).shape[-1])
     assert block is not None
     stage = group.stage(host)
@@ -95,7 +96,7 @@ def packed(group: Group, anchor: ComputeOp) -> None:
     in_blocks = isinstance(laid_out, ComputeOp) and laid_out.tag == "conv2d_blocked"
     lane = pixels.pop() if in_blocks else None
     for pad in pads:
-        padded(group, pad, len(pixels), row_wise)
+        schedule_padding(group, pad, len(pixels), row_wise)
     pixelwise = len(anchor.axis) == 4
     by_channels = _unrolls_window(group, anchor) and blocks_channels(group, anchor)
     if not by_channels:
@@ -110,7 +111,7 @@ def packed(group: Group, anchor: ComputeOp) -> None:
     if lane is None:
         outer_block, lane = stage.split(channel, factor=block)
     outer_block, inner_block = stage.split(outer_block, factor=blocks)
-    tail = GUARD if _shares_tiles(anchor, blocks) else tail_of(product(extent_of(a) for a in pixels))
+    tail = GUARD if _divides_tiles(anchor, blocks) else tail_of(product(extent_of(a) for a in pixels))
     tiles, pixel = stage.split(along, factor=wide, tail=tail)
     inner = [pixel]
     if high > 1:
@@ -126,15 +127,17 @@ def packed(group: Group, anchor: ComputeOp) -> None:
     else:  # else loops that read an array small enough for registers are unrolled, channel by channel
         stage.pragma(inner_block, "unroll_explicit", False)
     loops = [outer_block, *rows, tiles]
-    place = _shared_out(group, anchor, stage, batch, loops, (blocks, wide), 0 if tail == GUARD else 1)
-    ahead = _next_panel_ahead(group, anchor, blocks)
+    place = _order_and_parallelize(
+        group, anchor, stage, batch, loops, (blocks, wide), 0 if tail == GUARD else 1
+    )
+    ahead = _prefetches_next_panel(group, anchor, blocks)
     by_vectors = vectors_first(RegisterTile(high * wide, blocks), block, group.target, anchor.output(0).dtype)
-    sums = anchor if in_blocks else _copied(group, anchor, stage, place)
+    sums = anchor if in_blocks else _copy_sums(group, anchor, stage, place)
     accumulate(group, sums, stage, place, ahead, by_vectors)
-    finish(group, host)
+    schedule_other_outputs(group, host)
 
 
-def _copied(group: Group, anchor: ComputeOp, host: Stage, place: IterVar) -> ComputeOp:
+def _copy_sums(group: Group, anchor: ComputeOp, host: Stage, place: IterVar) -> ComputeOp:
     """Copy a tile's sums from registers to memory, where ``host`` reads them channel by channel in a loop:
     to read registers, the loop would have to be unrolled. Return the operation that computes the sums."""
     sums = group.schedule.cache_write(anchor.output(0), "local").op
@@ -150,7 +153,7 @@ def _longest_last(pixels: list[IterVar]) -> list[IterVar]:
     return sorted(pixels, key=lambda axis: extent_of(axis) != 1)
 
 
-def _shared_out(
+def _order_and_parallelize(
     group: Group,
     anchor: ComputeOp,
     stage: Stage,
@@ -162,28 +165,28 @@ def _shared_out(
     """Order the ``loops`` over blocks, rows and tiles (``tile``: blocks, pixels), and divide all but the
     ``least`` innermost or more among threads; return the innermost loop."""
     count, pixels = extent_of(anchor.axis[1]), extent_of(anchor.axis[-2])
-    threads, row_wise = threads_for(group.target, work_of(anchor)), by_rows(group, anchor)
+    threads, row_wise = threads_for(group.target, work_of(anchor)), divides_rows(group, anchor)
     images = extent_of(anchor.axis[0])
     iterations = _tiles_in_panel(images, pixels, tile[1], threads) if row_wise and len(loops) == 2 else 1
-    if iterations > 1 or _next_panel_ahead(group, anchor, tile[0]):
+    if iterations > 1 or _prefetches_next_panel(group, anchor, tile[0]):
         grain = len(loops) - 1
     else:
-        grain = 0 if _one_panel_a_thread(group, anchor, tile[0]) or _shares_tiles(anchor, tile[0]) else 1
+        grain = 0 if _one_panel_a_thread(group, anchor, tile[0]) or _divides_tiles(anchor, tile[0]) else 1
     panels = {"blocks": Panel(0, count), "tiles": Panel(len(loops) - 1, pixels, iterations)}
-    return shared_out(group, stage, [batch], loops, panels, threads, grain, least, int(row_wise))
+    return order_and_parallelize(group, stage, [batch], loops, panels, threads, grain, least, int(row_wise))
 
 
 def _one_panel_a_thread(group: Group, anchor: ComputeOp, blocks: int) -> bool:
     """Whether one thread takes all tiles of a panel of weights, of ``blocks`` blocks."""
     threads = threads_for(group.target, work_of(anchor))
-    return threads > 1 and not by_rows(group, anchor) and _in_panels(group, anchor, blocks)
+    return threads > 1 and not divides_rows(group, anchor) and _suits_panels(group, anchor, blocks)
 
 
-def _next_panel_ahead(group: Group, anchor: ComputeOp, blocks: int) -> bool:
+def _prefetches_next_panel(group: Group, anchor: ComputeOp, blocks: int) -> bool:
     """Whether such a thread prefetches the next panel while it uses one. If the image's size is unknown, so
     is the part of the panel to request per tile, and computing it at run time takes longer than it saves."""
     known = all(extent_of(axis) is not None for axis in anchor.axis[2:])
-    fetches = known and not tile_by_tile(anchor) and not skips_rows(anchor)
+    fetches = known and not takes_single_tiles(anchor) and not skips_rows(anchor)
     return fetches and _one_panel_a_thread(group, anchor, blocks)
 
 
@@ -220,7 +223,7 @@ def _packed_tile(
     vectors = max(1, block // group.target.lanes(dtype))
     machine = group.target.machine
     if _unrolls_window(group, anchor):
-        machine = replace(machine, vector_registers=machine.vector_registers - SPARE)
+        machine = replace(machine, vector_registers=machine.vector_registers - SPARE_REGISTERS)
     along = product(extent_of(a) for a in pixels) if pixelwise else width
     # With one axis of all pixels, there is one tail at the end of the image, not one per row.
     threads = threads_for(group.target, work_of(anchor))
@@ -235,7 +238,7 @@ def _packed_tile(
         if pixelwise and _spans_rows(best.rows, pixels):
             best = register_tile(width, count, vectors, machine, divides, by_rows)
     if pixelwise and is_paired(anchor) and stored in ("int8", "uint8"):
-        best = _rounded_beside_products(best, width, machine)
+        best = _overlapping_rounding(best, width, machine)
     high = _rows_at_once(best, width, height, vectors, machine.vector_registers)
     if height is not None and high > 1:
         panels = None if count is None else -(-count // best.blocks)
@@ -246,15 +249,15 @@ def _packed_tile(
     )
 
 
-def _rounded_beside_products(tile: RegisterTile, width: int | None, machine: Machine) -> RegisterTile:
+def _overlapping_rounding(tile: RegisterTile, width: int | None, machine: Machine) -> RegisterTile:
     """``tile``, or a smaller one whose sums are rounded to bytes while the next tile's products start.
 
     Rounding a sum takes as long as several of its products. The processor executes it in parallel with the
     next tile's products if these are within its out-of-order window, so a tile should have only as many sums
     as keep the multiply-adds busy, with a margin. Four vectors of 32-bit elements make one of bytes.
     """
-    busy = BUSY_MARGIN * machine.multiply_adds_per_cycle * machine.multiply_add_latency
-    rows = PACKED * math.ceil(busy / (PACKED * tile.blocks))
+    busy = IN_FLIGHT_MARGIN * machine.multiply_adds_per_cycle * machine.multiply_add_latency
+    rows = VECTORS_PER_BYTE_VECTOR * math.ceil(busy / (VECTORS_PER_BYTE_VECTOR * tile.blocks))
     return replace(tile, rows=rows) if width is not None and width % rows == 0 and rows < tile.rows else tile
 
 
@@ -265,13 +268,13 @@ def _spans_rows(along: int, pixels: Sequence[IterVar]) -> bool:
     return total is not None and width is not None and total % along == 0 and width % along > 0
 
 
-def _shares_tiles(anchor: ComputeOp, blocks: int) -> bool:
+def _divides_tiles(anchor: ComputeOp, blocks: int) -> bool:
     """Whether the tiles of a row must be divided among threads, since rows and panels of ``blocks`` blocks of
     channels are too few. All tiles are then in one loop with a guard for the last, which for an unknown
     extent is in the innermost loop."""
     images, count, *heights = (extent_of(a) for a in anchor.axis[:-1])
     rows = product([images, *heights[:-1]])
-    if rows is None or rows >= ENOUGH_TURNS:
+    if rows is None or rows >= ENOUGH_ITERATIONS:
         return False
     return heights[-1] is not None or count is None or rows * (-(-count // blocks)) < ENOUGH_PANELS
 
@@ -287,7 +290,7 @@ def _rows_at_once(
     return max((n for n in range(1, most + 1) if tail_fraction(height, n) <= MOST_ROW_TAIL), default=1)
 
 
-def _in_panels(group: Group, anchor: ComputeOp, blocks: int) -> bool:
+def _suits_panels(group: Group, anchor: ComputeOp, blocks: int) -> bool:
     """Whether one thread should take all tiles of a panel of weights, of ``blocks`` blocks, while the next
     panel is read from memory."""
     images, count, *_, lanes = (extent_of(a) for a in anchor.axis)
@@ -296,7 +299,7 @@ def _in_panels(group: Group, anchor: ComputeOp, blocks: int) -> bool:
     if weights is None or panels is None:
         return False
     size = weights * dtypes.bytes_of(anchor.inputs[-1].dtype)
-    return panels >= ENOUGH_PANELS and size <= group.target.machine.working_sets.panel
+    return panels >= ENOUGH_PANELS and size <= group.target.machine.working_sets.prefetched_panel
 
 
 def accumulate(
@@ -311,16 +314,18 @@ def accumulate(
 
     Knobs: ``channels``, the input channels per iteration of that loop; ``taps``, how many axes of the window
     are unrolled in it; ``ahead``, the prefetch distance of weights in iterations (0: none), or "panel": the
-    next panel of weights is prefetched while one is used (``fetch_ahead``), the default if ``ahead``.
+    next panel of weights is prefetched while one is used (``prefetch_next_panel``), the default if ``ahead``.
     """
     stage = group.stage(anchor)
     batch, block, *pixels, lane = anchor.axis
     channel, *taps = anchor.reduce_axis
     pair = [taps.pop()] if is_paired(anchor) else []
-    at_once = group.knob("channels", whole_steps(channel), _channels_at_once(group, anchor))
+    at_once = group.knob("channels", dividing_steps(channel), _channels_at_once(group, anchor))
     unrolled = _unrolled_taps(taps[1:] if skips_rows(anchor) else taps)
     unrolled = group.knob("taps", unrolled, max(unrolled) if _unrolls_window(group, anchor) else None)
-    distance = group.knob("ahead", ("panel", *AHEAD), "panel" if ahead else near_distance(group, anchor))
+    distance = group.knob(
+        "ahead", ("panel", *PREFETCH_DISTANCES), "panel" if ahead else near_prefetch_distance(group, anchor)
+    )
     stage.compute_at(host, place)
     rows = [taps.pop(0)] if skips_rows(anchor) else []
     inside = taps[len(taps) - unrolled :]
@@ -348,8 +353,8 @@ def accumulate(
         steps = product(extent_of(axis) for axis in (anchor.reduce_axis[0], *taps))
         several = product([at_once, *(extent_of(axis) for axis in inside if axis in taps)])
         iterations = None if steps is None or several is None else steps // several
-        near = near_distance(group, anchor)
-        fetch_ahead(stage, host, place, iteration, iterations, _whole_windows(group, outside), near)
+        near = near_prefetch_distance(group, anchor)
+        prefetch_next_panel(stage, host, place, iteration, iterations, _whole_windows(group, outside), near)
     elif distance:
         stage.prefetch(anchor.inputs[-1], iteration, distance)
 
@@ -368,7 +373,9 @@ def _channels_at_once(group: Group, anchor: ComputeOp) -> int:
     channel, *taps = anchor.reduce_axis
     whole = group.target.machine.few_registers and product(map(extent_of, taps)) == 1
     return max(
-        n for n in whole_steps(channel) if n <= (group.target.lanes(anchor.output(0).dtype) if whole else 1)
+        n
+        for n in dividing_steps(channel)
+        if n <= (group.target.lanes(anchor.output(0).dtype) if whole else 1)
     )
 
 

@@ -13,7 +13,7 @@ from tvmlite.relay.ir.nodes import Call, Constant, Expr
 from tvmlite.relay.ir.op import make
 from tvmlite.relay.ops import windows
 from tvmlite.relay.passes.graph_pass import graph_pass
-from tvmlite.techniques.blocked_conv.layout_rules import FEW_CHANNELS, is_float_convolved
+from tvmlite.techniques.blocked_conv.layout_rules import FEW_CHANNELS, is_float_convolution
 
 LEAST_PRODUCTS = 128
 """The least number of products per result: with fewer, moving each result once more costs what the
@@ -53,7 +53,7 @@ def _decomposed(node: Expr) -> Expr:
             one_group = node["groups"] == 1 and set(windows.spatial(node, "dilation", rank)) == {1}
             axes = [_axis(node, weight, axis, rank) for axis in range(rank)]
             fits = min(min(one[2:]) for one in axes) >= 0
-            if one_group and fits and is_float_convolved(node) and _is_profitable(weight, axes):
+            if one_group and fits and is_float_convolution(node) and _is_profitable(weight, axes):
                 made = _convolution(node, data, weight, axes)
                 return made if same_type(type_of(made), type_of(node)) else node
     return node

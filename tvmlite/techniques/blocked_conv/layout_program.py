@@ -42,7 +42,7 @@ class Region:
     borders: dict[Expr, None] = field(default_factory=dict)
     block: int = 0
 
-    def join(self, other: Region) -> None:
+    def merge(self, other: Region) -> None:
         """Merge ``other`` into this region: its values, its borders and its gain."""
         self.values.update(other.values)
         self.borders.update(other.borders)
@@ -66,7 +66,7 @@ class Program:
 
     def solve(self, otherwise: Mapping[Region, int]) -> dict[Region, int]:
         """The block of each region with the least total cost; ``otherwise`` gives it if no cost is known."""
-        for node in sorted(self.convolutions, key=_work, reverse=True):
+        for node in sorted(self.convolutions, key=_multiply_adds, reverse=True):
             self._add_convolution(node)
         for node, tied in self.tied.items():
             if not tied_operators.is_elementwise(node):
@@ -77,7 +77,7 @@ class Program:
                 self._add(region, partial(_transform, value, made))
         sizes = {region: len(blocks) for region, blocks in self.blocks.items()}
         places = {region: list(blocks).index(otherwise[region]) for region, blocks in self.blocks.items()}
-        chosen = minimum_cost(sizes, [_with_given(table, places) for table in self.tables], places)
+        chosen = minimum_cost(sizes, [_with_default(table, places) for table in self.tables], places)
         return {region: self.blocks[region][place] for region, place in chosen.items()}
 
     def _add_convolution(self, node: Expr) -> None:
@@ -106,7 +106,7 @@ class Program:
             self.tables.append(Table(variables, costs))
 
 
-def _with_given(table: Table[Region], places: Mapping[Region, int]) -> Table[Region]:
+def _with_default(table: Table[Region], places: Mapping[Region, int]) -> Table[Region]:
     """``table``; if even the cost of the layouts at ``places`` is unknown, a table that enforces these."""
     default = tuple(places[region] for region in table.variables)
     if math.isfinite(table.costs[default]):
@@ -114,10 +114,10 @@ def _with_given(table: Table[Region], places: Mapping[Region, int]) -> Table[Reg
     return Table(table.variables, {key: 0.0 if key == default else math.inf for key in table.costs})
 
 
-def _work(node: Expr) -> int:
+def _multiply_adds(node: Expr) -> int:
     """The multiply-adds of a convolution: those with the most are measured first, while there is time."""
     assert isinstance(node, Call)
-    pixels = math.prod(rules.likely(extent) for extent in tensor_type_of(node).shape)
+    pixels = math.prod(rules.likely_extent(extent) for extent in tensor_type_of(node).shape)
     return pixels * math.prod(windows.known(tensor_type_of(node.args[1]).shape)[1:])
 
 

@@ -21,10 +21,10 @@ from tvmlite.relay.ops import windows
 from tvmlite.relay.ops.convolutions.conv import sum_dtype
 from tvmlite.techniques.blocked_conv import conv_blocked, row_windows
 from tvmlite.techniques.common import amx
-from tvmlite.techniques.common.dot import multiplies_bytes, multiplies_quads
+from tvmlite.techniques.common.dot import multiplies_bytes, quad_lanes
 from tvmlite.techniques.common.quads import QUAD
 
-CONVOLVED = ("float32", "float64", "bfloat16", "float16")
+CONVOLUTION_DTYPES = ("float32", "float64", "bfloat16", "float16")
 """The dtypes of operands for which convolutions on blocks have kernels."""
 
 LIKELY_EXTENT = 128
@@ -73,7 +73,7 @@ def spatial_rank(value: Expr) -> int | None:
     return type_.ndim - 2 if isinstance(type_.shape[1], int) else None
 
 
-def likely(extent: Dim) -> int:
+def likely_extent(extent: Dim) -> int:
     """A positive number: ``extent`` with likely values for named dimensions."""
     names, size = dims_of(extent), LIKELY_EXTENT
     while (value := evaluate_dim(extent, dict.fromkeys(names, size))) < 1 and size < LARGEST_LIKELY_EXTENT:
@@ -94,7 +94,9 @@ def channels_of(value: Expr) -> int:
 def is_convolution(node: Expr, lanes: int) -> bool:
     """Whether ``node`` is a convolution, not depthwise, with kernels for vectors of ``lanes`` channels."""
     match node:
-        case Call(op=str() as name, args=(_, Constant() as weight)) if name in RANKS and is_plain(node):
+        case Call(op=str() as name, args=(_, Constant() as weight)) if name in RANKS and has_blocked_kernel(
+            node
+        ):
             outputs, groups = weight.shape[0], node["groups"]
             if groups > 1 and (weight.shape[1] == 1 or outputs % (groups * lanes)):
                 return False
@@ -102,19 +104,24 @@ def is_convolution(node: Expr, lanes: int) -> bool:
     return False
 
 
-def is_plain(node: Call) -> bool:
+def has_blocked_kernel(node: Call) -> bool:
     """Whether a convolution is channels-first, with dtypes for which there are kernels on blocks."""
     kinds = {tensor_type_of(one).dtype for one in node.args}
-    if not is_channels_first(node) or len(kinds) != 1 or not kinds <= set(CONVOLVED):
+    if not is_channels_first(node) or len(kinds) != 1 or not kinds <= set(CONVOLUTION_DTYPES):
         return False
     kind, made = kinds.pop(), tensor_type_of(node).dtype
     return made in (kind, sum_dtype(kind))
 
 
-def is_float_convolved(node: Call) -> bool:
-    """Whether the operands of ``node`` have one dtype, and it and the result's are in ``CONVOLVED``."""
+def is_float_convolution(node: Call) -> bool:
+    """Whether the operands of ``node`` have one dtype, and it and the result's are in
+    ``CONVOLUTION_DTYPES``."""
     kinds = {tensor_type_of(one).dtype for one in node.args}
-    return len(kinds) == 1 and kinds <= set(CONVOLVED) and tensor_type_of(node).dtype in CONVOLVED
+    return (
+        len(kinds) == 1
+        and kinds <= set(CONVOLUTION_DTYPES)
+        and tensor_type_of(node).dtype in CONVOLUTION_DTYPES
+    )
 
 
 def is_channels_first(node: Call) -> bool:
@@ -128,17 +135,17 @@ def convolution(node: Call, data: Expr, read: int, written: int, target: Target)
     """The convolution ``node`` of ``data`` in blocks of ``read`` channels (0: none), with its result in
     blocks of ``written`` (0: none). The weight has blocks of ``written``, or of a vector of ``target``."""
     rank, block = RANKS[str(node.op)], written or lanes_of(node, target)
-    if not read and written in (TILE_BLOCK, TILE_BLOCK // 2) and _takes_row_windows(node, target):
+    if not read and written in (TILE_BLOCK, TILE_BLOCK // 2) and _can_use_row_windows(node, target):
         return _convolution_of_row_windows(node, data, written)
     weight = node.args[1]
-    paired = _takes_pairs(node, read, target)
-    if paired and read == written == TILE_BLOCK and takes_tiles(node, target):
-        return _tiled(node, data)
-    together = 2 if paired else QUAD if quad_block(node, target) else 1
-    if together == QUAD and read == written == BYTE_BLOCK and takes_tiles(node, target):
-        return _tiled(node, data, block=BYTE_BLOCK)
+    paired = _can_use_pairs(node, read, target)
+    if paired and read == written == TILE_BLOCK and can_use_tiles(node, target):
+        return _tiled_convolution(node, data)
+    interleaved = 2 if paired else QUAD if quad_block(node, target) else 1
+    if interleaved == QUAD and read == written == BYTE_BLOCK and can_use_tiles(node, target):
+        return _tiled_convolution(node, data, block=BYTE_BLOCK)
     plain = conv_blocked.WEIGHT_LAYOUTS[rank]
-    layout = conv_blocked.weight_layout(rank, block, together=together)
+    layout = conv_blocked.weight_layout(rank, block, interleaved=interleaved)
     attrs = {
         **dict(node.attrs),
         "data_layout": blocked_layout(rank, read) if read else windows.LAYOUTS[rank],
@@ -147,7 +154,7 @@ def convolution(node: Call, data: Expr, read: int, written: int, target: Target)
         "channels": channels_of(node),
     }
     packed = relayout(weight, plain, layout, node.span)
-    return Call(conv_blocked.name_of(rank), (data, packed), canonical(attrs), node.span)
+    return Call(conv_blocked.operator_name(rank), (data, packed), canonical(attrs), node.span)
 
 
 def quad_block(node: Expr, target: Target) -> int:
@@ -157,7 +164,7 @@ def quad_block(node: Expr, target: Target) -> int:
         case Call(op=str() as name, args=(data, Constant() as weight)) if name in RANKS and is_channels_first(
             node
         ):
-            lanes = multiplies_quads(target)
+            lanes = quad_lanes(target)
             if not multiplies_bytes(target, tensor_type_of(data).dtype, str(weight.dtype)):
                 return 0
             if tensor_type_of(node).dtype != "int32" or spatial_rank(data) is None:
@@ -171,14 +178,18 @@ def quad_block(node: Expr, target: Target) -> int:
     return 0
 
 
-def takes_tiles(node: Expr, target: Target) -> bool:
+def can_use_tiles(node: Expr, target: Target) -> bool:
     """Whether ``node`` is a convolution that AMX's tiles could compute, with channels in blocks."""
     match node:
         case Call(op=str() as name, args=(data, Constant() as weight)) if name in RANKS:
             kind = amx.KINDS.get(tensor_type_of(data).dtype)
             if kind is None or not target.has(kind.needs) or node["groups"] != 1:
                 return False
-            known = is_plain(node) if kind.kernel == kind.data == "bfloat16" else quad_block(node, target)
+            known = (
+                has_blocked_kernel(node)
+                if kind.kernel == kind.data == "bfloat16"
+                else quad_block(node, target)
+            )
             return bool(known) and not (weight.shape[0] % kind.depth or weight.shape[1] % kind.depth)
     return False
 
@@ -198,7 +209,7 @@ def tile_block(values: Iterable[Expr], target: Target) -> int:
     return 0
 
 
-def _takes_row_windows(node: Call, target: Target) -> bool:
+def _can_use_row_windows(node: Call, target: Target) -> bool:
     """Whether ``node`` is computed on row windows: it has few channels, and the rows of its window fill a
     tile's steps well."""
     data, weight = (tensor_type_of(arg) for arg in node.args)
@@ -208,7 +219,11 @@ def _takes_row_windows(node: Call, target: Target) -> bool:
     if len(shape) < 4 or not all(isinstance(n, int) for n in data.shape):
         return False
     outputs, channels, _, wide = shape
-    few = channels <= row_windows.CHANNELS and 2 < wide <= row_windows.PLACES and outputs % TILE_BLOCK == 0
+    few = (
+        channels <= row_windows.MOST_CHANNELS
+        and 2 < wide <= row_windows.POSITIONS
+        and outputs % TILE_BLOCK == 0
+    )
     plain = node["groups"] == 1 and set(windows.spatial(node, "dilation", 2)) == {1}
     return few and plain and sum_dtype(tensor_type_of(node).dtype) == "float32"
 
@@ -219,37 +234,39 @@ def _convolution_of_row_windows(node: Call, data: Expr, written: int) -> Call:
     assert isinstance(weight, Constant)
     (outputs, channels, high, wide), (down, along) = weight.shape, windows.spatial(node, "strides", 2)
     (top, left), (bottom, right) = windows.padding_of(node, 2)
-    turned = np.zeros((outputs, row_windows.CHANNELS, row_windows.PLACES, high, 1), weight.dtype)
-    turned[:, :channels, :wide, :, 0] = weight.data.transpose(0, 1, 3, 2)
-    turned = turned.reshape(outputs, -1, high, 1)
+    transposed = np.zeros((outputs, row_windows.MOST_CHANNELS, row_windows.POSITIONS, high, 1), weight.dtype)
+    transposed[:, :channels, :wide, :, 0] = weight.data.transpose(0, 1, 3, 2)
+    transposed = transposed.reshape(outputs, -1, high, 1)
     padding = (top, left, bottom, right)
     rows = make("nn.contrib_strips", data, width=wide, stride=along, padding=padding, span=node.span)
-    own = {"kernel_size": (high, 1), "strides": (down, 1), "padding": (0, 0)}
-    return _tiled(node, rows, turned, written, own)
+    overrides = {"kernel_size": (high, 1), "strides": (down, 1), "padding": (0, 0)}
+    return _tiled_convolution(node, rows, transposed, written, overrides)
 
 
-def _tiled(
+def _tiled_convolution(
     node: Call,
     data: Expr,
     weight: np.ndarray | None = None,
     block: int = TILE_BLOCK,
-    own: Mapping[str, object] | None = None,
+    overrides: Mapping[str, object] | None = None,
 ) -> Call:
     """The convolution ``node`` of ``data`` in blocks for tiles, with its result in blocks of ``block``;
-    ``weight`` replaces its weight, and ``own`` some of its attributes, if given."""
+    ``weight`` replaces its weight, and ``overrides`` some of its attributes, if given."""
     rank, given = RANKS[str(node.op)], node.args[1]
     assert isinstance(given, Constant)
-    together = amx.KINDS[tensor_type_of(node.args[0]).dtype].together
-    packed = conv_blocked.tiled_weight(given.data if weight is None else weight, amx.LANES, together)
+    interleaved = amx.KINDS[tensor_type_of(node.args[0]).dtype].interleaved
+    packed = conv_blocked.tiled_weight(given.data if weight is None else weight, amx.LANES, interleaved)
     attrs = {
         **dict(node.attrs),
-        "data_layout": blocked_layout(rank, together * amx.STEPS),
+        "data_layout": blocked_layout(rank, interleaved * amx.STEPS),
         "out_layout": blocked_layout(rank, block),
-        "kernel_layout": conv_blocked.weight_layout(rank, amx.LANES, together=together, tiled=True),
+        "kernel_layout": conv_blocked.weight_layout(rank, amx.LANES, interleaved=interleaved, tiled=True),
         "channels": channels_of(node),
-        **(own or {}),
+        **(overrides or {}),
     }
-    return Call(conv_blocked.name_of(rank), (data, Constant(packed, node.span)), canonical(attrs), node.span)
+    return Call(
+        conv_blocked.operator_name(rank), (data, Constant(packed, node.span)), canonical(attrs), node.span
+    )
 
 
 def lanes_of(value: Expr, target: Target) -> int:
@@ -259,7 +276,7 @@ def lanes_of(value: Expr, target: Target) -> int:
     return target.lanes("int32" if dtype in ("int8", "uint8") else sum_dtype(dtype))
 
 
-def _takes_pairs(node: Call, read: int, target: Target) -> bool:
+def _can_use_pairs(node: Call, read: int, target: Target) -> bool:
     """Whether ``target`` sums two products of bfloat16 at once, and the channels that ``node`` reads, in
     blocks of ``read``, are whole pairs, or are copied in any case."""
     data, weight = (tensor_type_of(arg) for arg in node.args)

@@ -6,14 +6,14 @@ from tvmlite.te.schedule.stage import Stage
 from tvmlite.te.templates.group import Group, extent_of, number, product, work_of
 from tvmlite.te.templates.share import enough, is_even, share, threads_for
 from tvmlite.te.tensor.tensor import ComputeOp, IterVar
-from tvmlite.techniques.common.borders import apart, padding_before
-from tvmlite.techniques.elementwise.injective import ENOUGH_OUTER_TURNS, elementwise_loops
+from tvmlite.techniques.common.borders import padding_before, partition_borders
+from tvmlite.techniques.elementwise.injective import ENOUGH_OUTER_ITERATIONS, elementwise_loops
 
 FEW_VECTORS = 8
 """Rows of at most this many vectors are unrolled."""
 
 
-def padded(group: Group, pad: ComputeOp, spatial: int, by_rows: bool) -> None:
+def schedule_padding(group: Group, pad: ComputeOp, spatial: int, by_rows: bool) -> None:
     """Schedule the padded data ``pad`` of a convolution over ``spatial`` axes. Planes of blocks are divided
     among threads, or rows (of all blocks) if ``by_rows`` or planes are too few. Data whose channels are not
     in blocks, or that has more axes (``small_images.phases``), gets element-wise loops."""
@@ -25,17 +25,17 @@ def padded(group: Group, pad: ComputeOp, spatial: int, by_rows: bool) -> None:
         return
     images, block, row, *rest = axes
     planes, rows = (product(map(extent_of, pair)) for pair in ((images, block), (images, row)))
-    if by_rows or not enough(planes, ENOUGH_OUTER_TURNS, threads):
+    if by_rows or not enough(planes, ENOUGH_OUTER_ITERATIONS, threads):
         if not is_even(rows, threads):
             elementwise_loops(group, result)
             return
         stage.reorder(images, row, block, *rest)
         block = row
-    _copied(group, stage, pad, *rest[-2:])
+    _copy_row(group, stage, pad, *rest[-2:])
     share(stage, stage.fuse(images, block), threads, "a row or a plane")
 
 
-def _copied(group: Group, stage: Stage, pad: ComputeOp, x: IterVar, lane: IterVar) -> None:
+def _copy_row(group: Group, stage: Stage, pad: ComputeOp, x: IterVar, lane: IterVar) -> None:
     """Copy the pixels ``x`` of a row, of ``lane`` channels each; if there are mask registers, as many at once
     as fill a vector. A short row is unrolled; in a longer one, vectors that contain padding have separate
     loops, so that the others need no masks."""
@@ -54,4 +54,4 @@ def _copied(group: Group, stage: Stage, pad: ComputeOp, x: IterVar, lane: IterVa
     if count <= FEW_VECTORS:
         stage.unroll(vectors)
     else:
-        apart(stage, vectors, count, first, count - first - whole)
+        partition_borders(stage, vectors, count, first, count - first - whole)

@@ -7,8 +7,8 @@ from tvmlite.te.templates.group import Group, compute_of, extent_of, product, wo
 from tvmlite.te.templates.share import is_even, iterations_of, share, threads_for
 from tvmlite.te.templates.tile import ThreadDivision, register_tile, tail_of
 from tvmlite.te.tensor.tensor import ComputeOp, IterVar
-from tvmlite.techniques.common.nest import ENOUGH_TURNS, in_registers, several_vectors
-from tvmlite.techniques.elementwise.injective import elementwise_loops, finish
+from tvmlite.techniques.common.nest import ENOUGH_ITERATIONS, in_registers, several_vectors
+from tvmlite.techniques.elementwise.injective import elementwise_loops, schedule_other_outputs
 
 PLAIN_VECTORS = 2
 """The number of vectors of neighbouring outputs that each scalar of an unpacked weight is multiplied by."""
@@ -31,17 +31,17 @@ def plain(group: Group, anchor: ComputeOp) -> None:
     outer, inner = stage.split(channel, factor=_channels_at_once(anchor, outside, threads))
     if width is not None and width <= lanes:
         stage.reorder(batch, outer, *rest[:-1], inner, rest[-1])
-        place = spread = stage.fuse(batch, outer, *rest[:-1])
+        place = parallel = stage.fuse(batch, outer, *rest[:-1])
         in_registers(stage, [inner], rest[-1])
     else:
         several = PLAIN_VECTORS if width is None or width >= PLAIN_VECTORS * lanes else 1
         place, along = stage.split(rest[-1], factor=several * lanes, tail=tail_of(width))
         vectors, vector = stage.split(along, factor=lanes)
         in_registers(stage, [inner, vectors], vector, [batch, outer, *rest[:-1], place])
-        spread = stage.fuse(batch, outer, *rest[:-1])
-    share(stage, spread, threads, "a row of pixels")
-    _accumulate_plain(group.stage(sums), stage, place, lanes if place is not spread else None)
-    finish(group, host)
+        parallel = stage.fuse(batch, outer, *rest[:-1])
+    share(stage, parallel, threads, "a row of pixels")
+    _accumulate_plain(group.stage(sums), stage, place, lanes if place is not parallel else None)
+    schedule_other_outputs(group, host)
 
 
 def pointwise(group: Group, anchor: ComputeOp) -> None:
@@ -64,12 +64,12 @@ def pointwise(group: Group, anchor: ComputeOp) -> None:
     in_registers(stage, [inner, several], vector, [batch, outer, place])
     whole = stage.fuse(batch, outer)
     planes = product(map(extent_of, anchor.axis[:2]))
-    few = planes is not None and planes < ENOUGH_TURNS * tile.rows
+    few = planes is not None and planes < ENOUGH_ITERATIONS * tile.rows
     if threads > 1 and (few or not is_even(iterations_of(stage, whole), threads)):
         whole = place = stage.fuse(whole, place)
     share(stage, whole, threads, "a tile")
     _accumulate_plain(group.stage(anchor), stage, place, lanes)
-    finish(group, host)
+    schedule_other_outputs(group, host)
 
 
 def _channels_of_a_group(anchor: ComputeOp) -> int | None:

@@ -23,12 +23,12 @@ from tvmlite.te.templates.share import share, threads_for
 from tvmlite.te.templates.table import template
 from tvmlite.techniques.common import amx
 from tvmlite.techniques.common.nest import in_registers, several_vectors
-from tvmlite.techniques.elementwise.injective import STRIP
+from tvmlite.techniques.elementwise.injective import ROW_WINDOW
 
-PLACES = STRIP
+POSITIONS = ROW_WINDOW
 """The positions of a row of a window in a row window, for each channel."""
 
-CHANNELS = amx.KINDS["bfloat16"].depth // PLACES
+MOST_CHANNELS = amx.KINDS["bfloat16"].depth // POSITIONS
 """The most channels: all row windows of a pixel are one block of 32 channels."""
 
 ROW_WINDOWS = Anchor("strips")
@@ -37,10 +37,10 @@ ROW_WINDOWS = Anchor("strips")
 
 def _row_windows_type(call: Call, data: TensorType) -> TensorType:
     windows.check_rank(call, "data", data, 4)
-    if not (isinstance(data.shape[1], int) and 1 <= data.shape[1] <= CHANNELS):
-        raise fault(call, f"data is {show_shape(data.shape)}, expected 1 to {CHANNELS} channels")
-    if not 1 <= call["width"] <= PLACES:
-        raise fault(call, f"width is {call['width']}, expected 1 to {PLACES}")
+    if not (isinstance(data.shape[1], int) and 1 <= data.shape[1] <= MOST_CHANNELS):
+        raise fault(call, f"data is {show_shape(data.shape)}, expected 1 to {MOST_CHANNELS} channels")
+    if not 1 <= call["width"] <= POSITIONS:
+        raise fault(call, f"width is {call['width']}, expected 1 to {POSITIONS}")
     if call["stride"] < 1:
         raise fault(call, f"stride is {call['stride']}, expected at least 1")
     shape = _shape(call, data.shape)
@@ -51,7 +51,7 @@ def _row_windows_type(call: Call, data: TensorType) -> TensorType:
 def _shape(call: Call, shape: tuple[Any, ...]) -> tuple[Any, ...]:
     (top, left), (bottom, right) = windows.padding_of(call, 2)
     along = windows.window_extent(shape[3], call["width"], call["stride"], 1, left, right)
-    return shape[0], 1, shape[2] + (top + bottom), along, CHANNELS * PLACES
+    return shape[0], 1, shape[2] + (top + bottom), along, MOST_CHANNELS * POSITIONS
 
 
 def _row_windows_numpy(call: Call, data: np.ndarray) -> np.ndarray:
@@ -61,7 +61,7 @@ def _row_windows_numpy(call: Call, data: np.ndarray) -> np.ndarray:
     for channel in range(data.shape[1]):
         for place in range(call["width"]):
             columns = padded[:, channel, :, place :: call["stride"]][:, :, : made.shape[3]]
-            made[:, 0, :, :, channel * PLACES + place] = columns
+            made[:, 0, :, :, channel * POSITIONS + place] = columns
     return made
 
 
@@ -80,7 +80,7 @@ def row_windows(call: Call, data: te.Tensor) -> te.Tensor:
     channels, height, width = data.shape[1:]
 
     def element(n: Any, _: Any, y: Any, x: Any, lane: Any) -> e.Expr:
-        channel, place = lane // PLACES, lane % PLACES
+        channel, place = lane // POSITIONS, lane % POSITIONS
         row, column = y - top, x * call["stride"] + place - left
         needed = [place < call["width"], channel < channels]
         needed += [row >= 0, row < height] if top or bottom else []
@@ -97,6 +97,6 @@ def arrange_row_windows(group: Group) -> None:
     group.inline_all_but(())
     for tensor in group.outputs:
         stage, axes = group.stage(tensor), group.axes(tensor)
-        in_registers(stage, *several_vectors(stage, axes[-1], STRIP))
+        in_registers(stage, *several_vectors(stage, axes[-1], ROW_WINDOW))
         rows = stage.fuse(*axes[:-2])
         share(stage, rows, threads_for(group.target, work_of(group.formula(tensor))), "a row")

@@ -13,18 +13,18 @@ from tvmlite.relay.ops import windows
 from tvmlite.te import expr as e
 from tvmlite.techniques.common import amx
 
-WIDE_BLOCK = amx.KINDS["bfloat16"].depth
-"""The block of channels with which small images are processed whole (``Wide``): that of AMX's tiles."""
+SMALL_IMAGE_BLOCK = amx.KINDS["bfloat16"].depth
+"""The block of channels with which small images are processed whole (``SmallImage``): that of AMX's tiles."""
 
-NARROW = 12
+NARROW_WIDTH = 12
 """Images whose rows are shorter than this leave a third of a tile register's 16 rows empty."""
 
-MOST_WIDE = 64
+MOST_PIXELS = 64
 """The number of pixels in four tile registers."""
 
 
 @dataclass(frozen=True)
-class Wide:
+class SmallImage:
     """The pixels of a small image of ``shape``, with unused pixels between its rows: ``row`` is the stride of
     rows. All pixels of data that one position of the window reads then have one stride, and fill registers
     that rows of the image would not. Each of the ``phases`` of data has ``rows`` such rows.
@@ -49,9 +49,10 @@ class Wide:
         return [y % down, x % along, at // self.row, at % self.row]
 
 
-def wide(call: Call, kernel: Sequence[Any], shape: Shape) -> Wide | None:
-    """How a convolution on blocks of ``WIDE_BLOCK`` channels processes a small image whole; None if not."""
-    if windows.block_of(call, "data_layout", len(kernel)) != WIDE_BLOCK:
+def small_image(call: Call, kernel: Sequence[Any], shape: Shape) -> SmallImage | None:
+    """How a convolution on blocks of ``SMALL_IMAGE_BLOCK`` channels processes a small image whole; None if it
+    does not."""
+    if windows.block_of(call, "data_layout", len(kernel)) != SMALL_IMAGE_BLOCK:
         return None
     known = all(isinstance(n, int) for n in (*shape, *kernel))
     if len(kernel) != 2 or not known or call["groups"] != 1:
@@ -67,11 +68,11 @@ def wide(call: Call, kernel: Sequence[Any], shape: Shape) -> Wide | None:
         [n + far // s for n, (far, s) in zip(shape, last, strict=True)],
         tuple(min(s, far + 1) for far, s in last),
     )
-    made = Wide((height, width), row, rows, phases)  # type: ignore[arg-type]
-    return made if width < NARROW and made.count <= MOST_WIDE else None
+    made = SmallImage((height, width), row, rows, phases)  # type: ignore[arg-type]
+    return made if width < NARROW_WIDTH and made.count <= MOST_PIXELS else None
 
 
-def phases(call: Call, data: te.Tensor, found: Wide) -> te.Tensor:
+def phases(call: Call, data: te.Tensor, image: SmallImage) -> te.Tensor:
     """``data`` padded, in phases: ``(n, c, y % stride, x % stride, y / stride, x / stride, lane)``."""
     (top, left), _ = windows.padding_of(call, 2)
     down, along = windows.spatial(call, "strides", 2)
@@ -83,5 +84,5 @@ def phases(call: Call, data: te.Tensor, found: Wide) -> te.Tensor:
         read = data[(n, c, row, column, lane)]
         return e.Call("if_then_else", (inside, read, e.const(0, data.dtype)), data.dtype)
 
-    shape = (*data.shape[:2], *found.phases, found.rows, found.row, data.shape[-1])
+    shape = (*data.shape[:2], *image.phases, image.rows, image.row, data.shape[-1])
     return te.compute(shape, element, name="phases", tag="pad")

@@ -9,7 +9,7 @@ from tvmlite.te.tensor.tensor import ComputeOp
 from tvmlite.techniques.common.dot import is_paired
 
 
-def by_rows(group: Group, anchor: ComputeOp) -> bool:
+def divides_rows(group: Group, anchor: ComputeOp) -> bool:
     """Whether rows of the image are divided among threads by default, each with all weights.
 
     A thread that computes some of the channels reads the whole image, which other threads wrote in part:
@@ -26,9 +26,9 @@ def by_rows(group: Group, anchor: ComputeOp) -> bool:
         return False
     machine = group.target.machine
     if machine.shared_cache_is_far:
-        near = machine.working_sets.weights
+        near = machine.working_sets.convolution_weights
         return weight <= source and weight * dtypes.bytes_of(anchor.inputs[-1].dtype) <= near
-    least = machine.working_sets.image
+    least = machine.working_sets.whole_image
     if least is None:
         return False
     places = product(extent_of(axis) for axis in anchor.reduce_axis[1:])
@@ -36,11 +36,11 @@ def by_rows(group: Group, anchor: ComputeOp) -> bool:
     return weight <= source and large and places is not None and places > 1
 
 
-def image_by_rows(group: Group, anchor: ComputeOp) -> bool:
-    """``by_rows`` for an ``anchor`` that computes each block of channels from that block alone. It follows
-    the 1x1 convolutions that write its input or read its result: these divide rows if their weights are
-    smaller than the image, that is if there are fewer channels than pixels, and blocks if their operands are
-    paired."""
+def divides_image_rows(group: Group, anchor: ComputeOp) -> bool:
+    """``divides_rows`` for an ``anchor`` that computes each block of channels from that block alone. It
+    follows the 1x1 convolutions that write its input or read its result: these divide rows if their weights
+    are smaller than the image, that is if there are fewer channels than pixels, and blocks if their operands
+    are paired."""
     _, block, *places, lane = anchor.axis
     pixels, channels = product(map(extent_of, places)), product(map(extent_of, (block, lane)))
     if pixels is None or channels is None or threads_for(group.target, work_of(anchor)) == 1:

@@ -17,8 +17,8 @@ from tvmlite.techniques.blocked_conv.layout_rules import (
     RANKS,
     blocked_layout,
     channels_of,
+    has_blocked_kernel,
     is_channels_first,
-    is_plain,
     relayout,
     spatial_rank,
 )
@@ -58,7 +58,7 @@ def _depthwise(node: Call, lanes: int) -> Tied | None:
     data, weight = node.args
     if not isinstance(weight, Constant) or spatial_rank(data) is None:
         return None
-    if not is_plain(node) and not (is_channels_first(node) and _is_of_bytes(node)):
+    if not has_blocked_kernel(node) and not (is_channels_first(node) and _is_of_bytes(node)):
         return None
     if not node["groups"] == weight.shape[0] == channels_of(data) or weight.shape[1] != 1:
         return None
@@ -73,7 +73,7 @@ def _depthwise(node: Call, lanes: int) -> Tied | None:
             "out_layout": "",
             "kernel_layout": layout,
         }
-        return Call(conv_blocked.name_of(rank, True), (args[0], packed), canonical(attrs), node.span)
+        return Call(conv_blocked.operator_name(rank, True), (args[0], packed), canonical(attrs), node.span)
 
     return Tied((data,), convert)
 
@@ -154,7 +154,10 @@ def _elementwise(node: Call) -> Tied | None:
         return None
 
     def convert(block: int, args: tuple[Expr, ...]) -> Expr:
-        given = (b if a in ties else spread(b, rank, block) for a, b in zip(node.args, args, strict=True))
+        given = (
+            b if a in ties else broadcast_to_blocks(b, rank, block)
+            for a, b in zip(node.args, args, strict=True)
+        )
         return _with(node, tuple(given))
 
     return Tied(ties, convert)
@@ -175,11 +178,11 @@ def _per_channel(node: Call, lanes: int) -> Tied | None:
         return None
 
     def convert(block: int, args: tuple[Expr, ...]) -> Expr:
-        x, spread_out = args[0], spread_vector(args[1], rank, block)
+        x, factors = args[0], broadcast_vector(args[1], rank, block)
         if node.op == "nn.bias_add":
-            return make("add", x, spread_out, span=node.span)
+            return make("add", x, factors, span=node.span)
         positive = make("greater", x, constant(0, tensor_type_of(data).dtype), span=node.span)
-        return make("where", positive, x, make("multiply", x, spread_out, span=node.span), span=node.span)
+        return make("where", positive, x, make("multiply", x, factors, span=node.span), span=node.span)
 
     return Tied((data,), convert)
 
@@ -191,12 +194,12 @@ def _has_channels(arg: Expr, node: Call) -> bool:
     return channels_of(arg) == channels_of(node)
 
 
-def spread_vector(vector: Expr, rank: int, block: int) -> Expr:
+def broadcast_vector(vector: Expr, rank: int, block: int) -> Expr:
     """``vector (c,)`` reshaped to broadcast to a tensor of ``rank`` axes that is in blocks."""
     return make("expand_dims", relayout(vector, "C", f"C{block}c"), axis=1, num_newaxis=rank - 2)
 
 
-def spread(value: Expr, rank: int, block: int) -> Expr:
+def broadcast_to_blocks(value: Expr, rank: int, block: int) -> Expr:
     """``value``, which broadcasts to a tensor of ``rank`` axes, such that it broadcasts to that in blocks."""
     type_ = tensor_type_of(value)
     if all(isinstance(extent, int) and extent == 1 for extent in type_.shape):

@@ -46,16 +46,16 @@ def minimum_cost(
         if math.prod(sizes[v] for v in neighbours[chosen]) * sizes[chosen] > LARGEST_TABLE:
             chosen = max(waiting, key=lambda one: len(neighbours[one]))
             fixed[chosen] = otherwise[chosen]
-            left = [_fixed(table, chosen, otherwise[chosen]) for table in left]
+            left = [_restricted(table, chosen, otherwise[chosen]) for table in left]
         else:
-            around = neighbours[chosen]
+            adjacent = neighbours[chosen]
             own = [table for table in left if chosen in table.variables]
-            best, costs = _best(chosen, around, sizes, own)
-            left = [table for table in left if chosen not in table.variables] + [Table(around, costs)]
-            eliminated.append((chosen, around, best))
+            best, costs = _best(chosen, adjacent, sizes, own)
+            left = [table for table in left if chosen not in table.variables] + [Table(adjacent, costs)]
+            eliminated.append((chosen, adjacent, best))
         waiting.remove(chosen)
-    for variable, around, best in reversed(eliminated):
-        fixed[variable] = best[tuple(fixed[v] for v in around)]
+    for variable, adjacent, best in reversed(eliminated):
+        fixed[variable] = best[tuple(fixed[v] for v in adjacent)]
     return fixed
 
 
@@ -67,13 +67,13 @@ def _neighbours(variable: V, tables: Sequence[Table[V]]) -> tuple[V, ...]:
 
 
 def _best(
-    variable: V, around: tuple[V, ...], sizes: Mapping[V, int], tables: Sequence[Table[V]]
+    variable: V, adjacent: tuple[V, ...], sizes: Mapping[V, int], tables: Sequence[Table[V]]
 ) -> tuple[dict[tuple[int, ...], int], dict[tuple[int, ...], float]]:
-    """For each combination of values of ``around``: the best value of ``variable``, and its cost."""
+    """For each combination of values of ``adjacent``: the best value of ``variable``, and its cost."""
     best: dict[tuple[int, ...], int] = {}
     costs: dict[tuple[int, ...], float] = {}
-    for values in itertools.product(*(range(sizes[v]) for v in around)):
-        given = dict(zip(around, values, strict=True))
+    for values in itertools.product(*(range(sizes[v]) for v in adjacent)):
+        given = dict(zip(adjacent, values, strict=True))
         sums = [
             sum(table.costs[tuple({**given, variable: own}[v] for v in table.variables)] for table in tables)
             for own in range(sizes[variable])
@@ -83,7 +83,7 @@ def _best(
     return best, costs
 
 
-def _fixed(table: Table[V], variable: V, value: int) -> Table[V]:
+def _restricted(table: Table[V], variable: V, value: int) -> Table[V]:
     """``table`` restricted to entries in which ``variable`` has ``value``."""
     if variable not in table.variables:
         return table

@@ -33,19 +33,19 @@ STEPS = 16
 @dataclass(frozen=True)
 class Kind:
     """A kind of tile product: the dtypes of its operands and sums, how many elements of an operand are stored
-    ``together``, the ``instruction``, and the instruction set that it ``needs``, by LLVM's name."""
+    ``interleaved``, the ``instruction``, and the instruction set that it ``needs``, by LLVM's name."""
 
     needs: str
     data: str
     kernel: str
     sums: str
-    together: int
+    interleaved: int
     instruction: str
 
     @property
     def depth(self) -> int:
         """The number of products added to a sum at once: the elements in a row of data."""
-        return STEPS * self.together
+        return STEPS * self.interleaved
 
 
 KINDS = {
@@ -94,15 +94,15 @@ def tile_product(
     The processor and its system must let the process use tiles: see ``machine.amx``.
     """
     kind = _check(rows, blocks, form, data_dtype)
-    together = kind.together
+    interleaved = kind.interleaved
     high = (len(rows), rows[0]) if form == IMAGES else (sum(rows),)
     data = placeholder((*high, kind.depth), kind.data, "data")
-    kernel = placeholder((blocks, STEPS, LANES, together), kind.kernel, "kernel")
-    k, pair = reduce_axis((0, STEPS), name="k"), reduce_axis((0, together), name="pair")
+    kernel = placeholder((blocks, STEPS, LANES, interleaved), kind.kernel, "kernel")
+    k, pair = reduce_axis((0, STEPS), name="k"), reduce_axis((0, interleaved), name="pair")
 
     def element(*at: Any) -> e.Expr:
         row, block = (at[:1], at[1]) if form == ROWS else (at[1:-1], at[0])
-        value, weight = data[(*row, k * together + pair)], kernel[block, k, at[-1], pair]
+        value, weight = data[(*row, k * interleaved + pair)], kernel[block, k, at[-1], pair]
         return reducers.sum(value.astype(kind.sums) * weight.astype(kind.sums), axis=[k, pair])
 
     result = compute((*high, blocks, LANES) if form == ROWS else (blocks, *high, LANES), element, name="C")
@@ -112,7 +112,7 @@ def tile_product(
 
     windows = {
         data: decl_buffer(data.shape, kind.data, "data", strides=steps("data", data.ndim, 1)),
-        kernel: decl_buffer(kernel.shape, kind.kernel, "kernel", strides=steps("kernel", 4, together, 1)),
+        kernel: decl_buffer(kernel.shape, kind.kernel, "kernel", strides=steps("kernel", 4, interleaved, 1)),
         result: decl_buffer(result.shape, kind.sums, "C", strides=steps("sums", result.ndim, 1)),
     }
 
@@ -142,44 +142,52 @@ class _Product:
     ) -> None:
         self.kind, self.rows, self.columns, self.form = kind, rows, blocks, form
         self.data, self.kernel, self.sums = data, kernel, sums
-        held = len(rows) * self.columns
-        own = held + self.columns + len(rows) <= REGISTERS  # else tiles of as many rows share a register
+        sum_registers = len(rows) * self.columns
+        # Tiles of as many rows share a register if there are too few.
+        own = sum_registers + self.columns + len(rows) <= REGISTERS
         kinds = list(range(len(rows))) if own else sorted(set(rows))
-        self.of_data = [held + (n if own else kinds.index(high)) for n, high in enumerate(rows)]
-        first = held + len(kinds)
-        self.of_kernel = [first + n for n in range(self.columns)]
+        self.data_registers = [
+            sum_registers + (n if own else kinds.index(high)) for n, high in enumerate(rows)
+        ]
+        first = sum_registers + len(kinds)
+        self.kernel_registers = [first + n for n in range(self.columns)]
         high = [one for one in rows for _ in range(self.columns)] + (list(rows) if own else kinds)
         self.config = ",".join(map(str, [*high, *[STEPS] * (REGISTERS - len(high))]))
 
     def statements(self) -> tuple[ir.Stmt, ...]:
         """The body, and its parts reset, update and finish."""
         each = [(tile, column) for tile in range(len(self.rows)) for column in range(self.columns)]
-        reset = [self._do("configure"), *(self._do("zero", self._sums(*at)) for at in each)]
+        reset = [
+            self._instruction("configure"),
+            *(self._instruction("zero", self._sum_register(*at)) for at in each),
+        ]
         update = []
-        for column, register in enumerate(self.of_kernel):
-            update.append(self._do("load", register, *self._place(self.kernel, (column, 0, 0, 0), 1)))
-        for tile, register in enumerate(self.of_data):
-            at = (tile, 0, 0) if self.form == IMAGES else (self._first(tile), 0)
-            update.append(self._do("load", register, *self._place(self.data, at, len(at) - 2)))
+        for column, register in enumerate(self.kernel_registers):
+            update.append(
+                self._instruction("load", register, *self._place(self.kernel, (column, 0, 0, 0), 1))
+            )
+        for tile, register in enumerate(self.data_registers):
+            at = (tile, 0, 0) if self.form == IMAGES else (self._first_row(tile), 0)
+            update.append(self._instruction("load", register, *self._place(self.data, at, len(at) - 2)))
             for column in range(self.columns):
-                operands = self._sums(tile, column), register, self.of_kernel[column]
-                update.append(self._do(self.kind.instruction, *operands))
-        finish = [self._do("store", self._sums(*at), *self._result(*at)) for at in each]
+                operands = self._sum_register(tile, column), register, self.kernel_registers[column]
+                update.append(self._instruction(self.kind.instruction, *operands))
+        finish = [self._instruction("store", self._sum_register(*at), *self._result(*at)) for at in each]
         parts = ir.sequence(*reset), ir.sequence(*update), ir.sequence(*finish)
         return ir.sequence(*parts), *parts
 
-    def _sums(self, tile: int, column: int) -> int:
+    def _sum_register(self, tile: int, column: int) -> int:
         return tile * self.columns + column
 
-    def _first(self, tile: int) -> int:
+    def _first_row(self, tile: int) -> int:
         return sum(self.rows[:tile])
 
     def _result(self, tile: int, column: int) -> tuple[e.Expr, e.Expr]:
         """The address and row stride of a tile of sums in the result."""
         if self.form == ROWS:
-            return self._place(self.sums, (self._first(tile), column, 0), 0)
+            return self._place(self.sums, (self._first_row(tile), column, 0), 0)
         if self.form == PIXELS:
-            return self._place(self.sums, (column, self._first(tile), 0), 1)
+            return self._place(self.sums, (column, self._first_row(tile), 0), 1)
         return self._place(self.sums, (column, tile, 0, 0), 2)
 
     def _place(self, buffer: ir.Buffer, at: tuple[int, ...], axis: int) -> tuple[e.Expr, e.Expr]:
@@ -188,7 +196,7 @@ class _Product:
         width = dtypes.bytes_of(buffer.dtype)
         return e.Call("address_of", (load,), "uint64"), e.cast(e.INDEX, buffer.strides[axis]) * width
 
-    def _do(self, name: str, *args: Any) -> ir.Stmt:
+    def _instruction(self, name: str, *args: Any) -> ir.Stmt:
         given = tuple(a if isinstance(a, e.Expr) else e.const(a) for a in args)
         return ir.Evaluate(e.Foreign("tile", f"tile.{name}", given, "int32", form=self.config))
 

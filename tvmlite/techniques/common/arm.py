@@ -6,14 +6,18 @@ from __future__ import annotations
 from functools import cache
 
 from tvmlite.te.schedule.tensor_intrin import TensorIntrin
-from tvmlite.techniques.common.quads import Quads, called, quad_dot
+from tvmlite.techniques.common.quads import QuadInstruction, one_instruction, quad_dot
 
 LANES = 4
 """The number of int32 sums in a vector of 128 bits."""
 
 QUADS = (
-    Quads("usdot", "neon,i8mm", LANES, "uint8", called("llvm.aarch64.neon.usdot.v4i32.v16i8")),
-    Quads("sdot", "neon,dotprod", LANES, "int8", called("llvm.aarch64.neon.sdot.v4i32.v16i8")),
+    QuadInstruction(
+        "usdot", "neon,i8mm", LANES, "uint8", one_instruction("llvm.aarch64.neon.usdot.v4i32.v16i8")
+    ),
+    QuadInstruction(
+        "sdot", "neon,dotprod", LANES, "int8", one_instruction("llvm.aarch64.neon.sdot.v4i32.v16i8")
+    ),
 )
 """The preferred one first: in most models, quantized data is uint8."""
 

@@ -20,14 +20,14 @@ def rows_at_border(anchor: ComputeOp, pad: ComputeOp, row: int) -> tuple[int, in
     ``pad``; ``row`` is the index of the row axis in both. Zeros if not known."""
     rows, data = extent_of(anchor.axis[row]), pad.inputs[0]
     height = number(data.shape[row])
-    read, source = _place(anchor, pad.output(0), row), _place(pad, data, row)
+    read, source = _index_along(anchor, pad.output(0), row), _index_along(pad, data, row)
     if rows is None or height is None or read is None or source is None:
         return 0, 0
-    begin = _value(source, {pad.axis[row].var: 0})
+    begin = _evaluated(source, {pad.axis[row].var: 0})
     least = {axis.var: 0 for axis in anchor.reduce_axis}
     most = {axis.var: (extent_of(axis) or 1) - 1 for axis in anchor.reduce_axis}
     var = anchor.axis[row].var
-    spans = [(_value(read, {**least, var: n}), _value(read, {**most, var: n})) for n in range(rows)]
+    spans = [(_evaluated(read, {**least, var: n}), _evaluated(read, {**most, var: n})) for n in range(rows)]
     first = last = 0
     for top, bottom in spans:
         if begin is None or top is None or bottom is None:
@@ -40,12 +40,12 @@ def rows_at_border(anchor: ComputeOp, pad: ComputeOp, row: int) -> tuple[int, in
 def padding_before(pad: ComputeOp, axis: int) -> int | None:
     """The padding that ``pad`` adds before the first element along ``axis``, a negative index; None if not
     known, as if phases of strides have their own axes."""
-    source = _place(pad, pad.inputs[0], axis)
-    first = None if source is None else _value(source, {pad.axis[axis].var: 0})
+    source = _index_along(pad, pad.inputs[0], axis)
+    first = None if source is None else _evaluated(source, {pad.axis[axis].var: 0})
     return None if first is None else -first
 
 
-def _place(op: ComputeOp, tensor: Tensor, axis: int) -> e.Expr | None:
+def _index_along(op: ComputeOp, tensor: Tensor, axis: int) -> e.Expr | None:
     """The index with which ``op`` reads ``tensor`` along ``axis``; None unless there is exactly one read."""
     places = [
         node.indices[axis] for node in nodes_of(op) if isinstance(node, TensorRead) and node.tensor is tensor
@@ -53,13 +53,13 @@ def _place(op: ComputeOp, tensor: Tensor, axis: int) -> e.Expr | None:
     return places[0] if len(places) == 1 else None
 
 
-def _value(place: e.Expr, values: Mapping[e.Var, int]) -> int | None:
+def _evaluated(place: e.Expr, values: Mapping[e.Var, int]) -> int | None:
     """The index ``place`` for these ``values`` of its variables; None if it depends on others."""
     found = arith.simplify(substitute(place, {var: e.const(n, e.INDEX) for var, n in values.items()}))
     return int(found.value) if isinstance(found, e.Const) else None
 
 
-def apart(stage: Stage, axis: IterVar, iterations: int, first: int, last: int) -> None:
+def partition_borders(stage: Stage, axis: IterVar, iterations: int, first: int, last: int) -> None:
     """Partition the loop ``axis`` of ``iterations`` iterations: its ``first`` iterations, its ``last``, and
     the others, which then need no masks for padding."""
     if first + last and first + last <= MOST_AT_BORDER * iterations:

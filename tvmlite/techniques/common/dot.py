@@ -10,7 +10,7 @@ from tvmlite.machine.target import Target
 from tvmlite.te.schedule.tensor_intrin import TensorIntrin
 from tvmlite.te.templates.group import Group, extent_of, number
 from tvmlite.te.tensor.tensor import ComputeOp
-from tvmlite.techniques.common.quads import Quads
+from tvmlite.techniques.common.quads import QuadInstruction
 
 PAIR_LANES = (16, 8, 4)
 """The number of sums of ``vdpbf16ps`` (of two products each) and ``vpdpbusd`` (of four), for registers of
@@ -22,27 +22,27 @@ class DotInstructions:
     """The dot-product instructions that a technique provides.
 
     - ``quads(target)``: how ``target`` sums four products of bytes; None if it cannot.
-    - ``of(target, dtype, lanes, data)``: the instruction that adds to each of ``lanes`` sums of ``dtype``
-      four products of bytes (int32) or two of bfloat16. The first operand is of dtype ``data``, which may be
-      that of a word that holds several elements. None if there is no such instruction.
+    - ``instruction(target, dtype, lanes, data)``: the instruction that adds to each of ``lanes`` sums of
+      ``dtype`` four products of bytes (int32) or two of bfloat16. The first operand is of dtype ``data``,
+      which may be that of a word that holds several elements. None if there is no such instruction.
     """
 
-    quads: Callable[[Target], Quads | None]
-    of: Callable[[Target, str, int, str], TensorIntrin | None]
+    quads: Callable[[Target], QuadInstruction | None]
+    instruction: Callable[[Target, str, int, str], TensorIntrin | None]
 
 
 DOT_INSTRUCTIONS: dict[str, DotInstructions] = code_table({})
 """The instructions by technique."""
 
 
-def multiplies_quads(target: Target) -> int:
+def quad_lanes(target: Target) -> int:
     """The number of sums to each of which ``target`` adds four products of bytes at once; 0 without such an
     instruction."""
     found = quads_of(target)
     return found.lanes if found else 0
 
 
-def quads_of(target: Target) -> Quads | None:
+def quads_of(target: Target) -> QuadInstruction | None:
     """How ``target`` sums four products of bytes, with the most sums at once; None if it cannot."""
     found = [row for known in DOT_INSTRUCTIONS.values() if (row := known.quads(target))]
     return max(found, key=lambda row: row.lanes, default=None)
@@ -60,7 +60,7 @@ def is_paired(anchor: ComputeOp) -> bool:
     return bool(dict(anchor.attrs).get("paired"))
 
 
-def tile_by_tile(anchor: ComputeOp) -> bool:
+def takes_single_tiles(anchor: ComputeOp) -> bool:
     """Whether the next panel of weights is not prefetched and threads take single tiles. With bfloat16,
     ResNet-50 and BERT-base are faster so; float32 and bytes are slower: a panel's first tile waits for
     memory."""
@@ -86,12 +86,12 @@ def pair_product(group: Group, anchor: ComputeOp) -> TensorIntrin | None:
         return None
     dtype = anchor.output(0).dtype
     if dtype == "int32":
-        widest = multiplies_quads(group.target)
+        widest = quad_lanes(group.target)
         lanes = widest if widest and lanes % widest == 0 else lanes
     elif lanes % PAIR_LANES[0] == 0:
         lanes = PAIR_LANES[0]
     if lanes not in PAIR_LANES:
         return None
     data = anchor.inputs[0].dtype
-    found = (known.of(group.target, dtype, lanes, data) for known in DOT_INSTRUCTIONS.values())
+    found = (known.instruction(group.target, dtype, lanes, data) for known in DOT_INSTRUCTIONS.values())
     return next((one for one in found if one is not None), None)

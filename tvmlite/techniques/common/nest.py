@@ -20,13 +20,13 @@ other's. It is not larger because threads that share the rows of a tile each rea
 PANELS = (1, 2, 4, 8, 16)
 """The lengths of a panel, in tiles."""
 
-AHEAD = (0, 1, 2, 4, 8, 16)
+PREFETCH_DISTANCES = (0, 1, 2, 4, 8, 16)
 """The prefetch distances of an operand, in iterations."""
 
-STEPS = (1, 2, 4, 8, 16)
+STEPS_PER_ITERATION = (1, 2, 4, 8, 16)
 """The numbers of reduction steps that one iteration may take."""
 
-ENOUGH_TURNS = 8
+ENOUGH_ITERATIONS = 8
 """A parallel loop of fewer iterations is fused with the loop over tiles: four for each of two threads."""
 
 
@@ -40,7 +40,7 @@ class Panel:
     iterations: int = 1
 
 
-def shared_out(
+def order_and_parallelize(
     group: Group,
     stage: Stage,
     lead: Sequence[IterVar],
@@ -121,7 +121,7 @@ def unrollable(axes: Sequence[IterVar], most: int) -> list[int]:
     return found
 
 
-def whole_steps(axis: IterVar) -> list[int]:
-    """Those of ``STEPS`` that divide the extent of ``axis``."""
+def dividing_steps(axis: IterVar) -> list[int]:
+    """Those of ``STEPS_PER_ITERATION`` that divide the extent of ``axis``."""
     extent = extent_of(axis)
-    return [n for n in STEPS if n == 1 or (extent is not None and extent % n == 0)]
+    return [n for n in STEPS_PER_ITERATION if n == 1 or (extent is not None and extent % n == 0)]

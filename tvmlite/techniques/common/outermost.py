@@ -7,7 +7,7 @@ from tvmlite.te.templates.share import iterations_of, threads_for
 from tvmlite.te.tensor.tensor import ComputeOp, Tensor
 
 
-def divide_among_threads(group: Group, host: Tensor, anchor: ComputeOp) -> None:
+def parallelize_outermost(group: Group, host: Tensor, anchor: ComputeOp) -> None:
     """Make the outermost loop of ``host`` with several iterations parallel, if there is enough work."""
     stage = group.stage(host)
     if threads_for(group.target, work_of(anchor)) == 1 or group.target.num_cores == 1:

@@ -8,7 +8,7 @@ from tvmlite.te.templates.group import Group
 from tvmlite.te.tensor.tensor import ComputeOp, IterVar, PlaceholderOp
 from tvmlite.techniques.common.dot import is_paired
 
-STEPS = 32
+STEPS_PER_REQUEST = 32
 """The number of reduction steps between requests for lines. A processor can have some twenty lines in flight,
 which must also serve the reads of the tile itself: an encoder with 340 MB of weights gains most with
 32, less with 8 and 128, and loses if all lines are requested at once."""
@@ -17,12 +17,12 @@ MOST_STEPS = 64
 """The most reduction steps from one request to the next if an iteration takes several: sixteen iterations of
 four steps. The products of an encoder are slower with thirty-two iterations."""
 
-WINDOWS = 4
+MOST_WINDOWS = 4
 """If windows stay whole, up to this many of them may be between two requests, even if that is more than the
 steps above: with two windows of 3x3, layers of 14x14 pixels are slower."""
 
 
-def fetch_ahead(
+def prefetch_next_panel(
     stage: Stage,
     host: Stage,
     place: IterVar,
@@ -47,7 +47,7 @@ def fetch_ahead(
     shared = [n for n in range(position) if host.loop_kinds.get(loops[n]) == PARALLEL]
     panel = shared[-1] if shared else position - 1
     weight = stage.op.inputs[-1]
-    most = max(1, min(STEPS, MOST_STEPS // several))
+    most = max(1, min(STEPS_PER_REQUEST, MOST_STEPS // several))
     at_once = 1 if iterations is None else _iterations_between(iterations, whole, most)
     if position and isinstance(weight.op, PlaceholderOp) and at_once >= most // 2:
         outer, steps = stage.split(steps, factor=at_once)
@@ -56,15 +56,15 @@ def fetch_ahead(
         stage.prefetch(weight, steps, near)
 
 
-def near_distance(group: Group, anchor: ComputeOp) -> int:
+def near_prefetch_distance(group: Group, anchor: ComputeOp) -> int:
     """The distance in iterations at which weights of ``anchor`` are prefetched from the second cache. Layers
     whose next panel is prefetched gain as well."""
-    stands = isinstance(anchor.inputs[-1].op, PlaceholderOp) and not is_paired(anchor)
-    return group.target.machine.prefetch_near if stands else 0
+    is_stored = isinstance(anchor.inputs[-1].op, PlaceholderOp) and not is_paired(anchor)
+    return group.target.machine.prefetch_near if is_stored else 0
 
 
 def _iterations_between(iterations: int, whole: int, most: int) -> int:
     """The largest multiple of ``whole`` up to about ``most`` that divides ``iterations``; else 1."""
-    most = most if whole == 1 else max(most, WINDOWS * whole)
+    most = most if whole == 1 else max(most, MOST_WINDOWS * whole)
     fitting = [n for n in range(whole, most + 1, whole) if iterations % n == 0]
     return max(fitting, default=1)

@@ -29,7 +29,7 @@ Step: TypeAlias = Callable[[e.Expr, e.Expr, e.Expr], e.Expr]
 
 
 @dataclass(frozen=True)
-class Quads:
+class QuadInstruction:
     """A way to add four products of bytes to each of ``lanes`` sums of int32.
 
     ``name`` is the instruction's name, ``needs`` the instruction sets by LLVM's names, separated by commas.
@@ -42,12 +42,12 @@ class Quads:
     data: str
     step: Step
 
-    def serves(self, target: Target) -> bool:
+    def is_supported_by(self, target: Target) -> bool:
         """Whether ``target`` has the instruction sets, and uses vectors of at least this width."""
         return self.lanes <= target.lanes("int32") and all(map(target.has, self.needs.split(",")))
 
 
-def called(instruction: str) -> Step:
+def one_instruction(instruction: str) -> Step:
     """The step that consists of one instruction."""
     return lambda sums, data, rows: call_llvm_intrin(
         f"{sums.dtype}x{sums.lanes}", instruction, sums, data, rows

@@ -11,7 +11,7 @@ from tvmlite.te import expr as e
 from tvmlite.te.intrin.extern_calls import call_llvm_intrin, reinterpret
 from tvmlite.te.schedule.tensor_intrin import TensorIntrin
 from tvmlite.te.tensor.declare import placeholder
-from tvmlite.techniques.common.quads import Quads, Step, called, dot, quad_dot
+from tvmlite.techniques.common.quads import QuadInstruction, Step, dot, one_instruction, quad_dot
 
 _BF16 = {16: "avx512bf16", 8: "avx512bf16,avx512vl", 4: "avx512bf16,avx512vl"}
 
@@ -43,14 +43,18 @@ def _by_pairs(instruction: str) -> Step:
 
 
 QUADS = (
-    Quads("vpdpbusd", "avx512vnni", 16, "uint8", called("llvm.x86.avx512.vpdpbusd.512")),
-    Quads("pmaddwd", "avx512bw", 16, "uint8", _by_pairs("llvm.x86.avx512.pmaddw.d.512")),
-    Quads("vpdpbusd", "avxvnni", 8, "uint8", called("llvm.x86.avx512.vpdpbusd.256")),
-    Quads("vpdpbusd", "avx512vnni,avx512vl", 8, "uint8", called("llvm.x86.avx512.vpdpbusd.256")),
-    Quads("pmaddwd", "avx2", 8, "uint8", _by_pairs("llvm.x86.avx2.pmadd.wd")),
-    Quads("vpdpbusd", "avxvnni", 4, "uint8", called("llvm.x86.avx512.vpdpbusd.128")),
-    Quads("vpdpbusd", "avx512vnni,avx512vl", 4, "uint8", called("llvm.x86.avx512.vpdpbusd.128")),
-    Quads("pmaddwd", "sse2", 4, "uint8", _by_pairs("llvm.x86.sse2.pmadd.wd")),
+    QuadInstruction("vpdpbusd", "avx512vnni", 16, "uint8", one_instruction("llvm.x86.avx512.vpdpbusd.512")),
+    QuadInstruction("pmaddwd", "avx512bw", 16, "uint8", _by_pairs("llvm.x86.avx512.pmaddw.d.512")),
+    QuadInstruction("vpdpbusd", "avxvnni", 8, "uint8", one_instruction("llvm.x86.avx512.vpdpbusd.256")),
+    QuadInstruction(
+        "vpdpbusd", "avx512vnni,avx512vl", 8, "uint8", one_instruction("llvm.x86.avx512.vpdpbusd.256")
+    ),
+    QuadInstruction("pmaddwd", "avx2", 8, "uint8", _by_pairs("llvm.x86.avx2.pmadd.wd")),
+    QuadInstruction("vpdpbusd", "avxvnni", 4, "uint8", one_instruction("llvm.x86.avx512.vpdpbusd.128")),
+    QuadInstruction(
+        "vpdpbusd", "avx512vnni,avx512vl", 4, "uint8", one_instruction("llvm.x86.avx512.vpdpbusd.128")
+    ),
+    QuadInstruction("pmaddwd", "sse2", 4, "uint8", _by_pairs("llvm.x86.sse2.pmadd.wd")),
 )
 """The preferred ones first. (``pmaddubsw``, with twice as many products, saturates.)"""
 
@@ -92,7 +96,7 @@ def dot_16x1x16_bfloat16_float32(float32_lanes: int = 16, words: bool = False) -
     lanes = _checked("dot_16x1x16_bfloat16_float32", float32_lanes)
     data = placeholder((1,), "uint32", "data") if words else placeholder((2,), "bfloat16", "data")
     kernel = placeholder((lanes, 2), "bfloat16", "kernel")
-    step = called(f"llvm.x86.avx512bf16.dpbf16ps.{lanes * 32}")
+    step = one_instruction(f"llvm.x86.avx512bf16.dpbf16ps.{lanes * 32}")
     return dot(data, kernel, "bfloat16", "float32", "dpbf16ps", {_BF16[lanes]: step})
 
 

@@ -12,18 +12,18 @@ from tvmlite.te.templates.group import Group, compute_of, extent_of, nodes_of, p
 from tvmlite.te.templates.share import MEASURED_CORES, enough, is_even, iterations_of, share, threads_for
 from tvmlite.te.templates.tile import MOST_ROWS, MOST_TAIL, TAIL_RATIO, tail_fraction, tail_of
 from tvmlite.te.tensor.tensor import ComputeOp, IterVar, TensorRead
-from tvmlite.techniques.blocked_conv.thread_partition import image_by_rows
-from tvmlite.techniques.common.borders import apart, rows_at_border
+from tvmlite.techniques.blocked_conv.thread_partition import divides_image_rows
+from tvmlite.techniques.common.borders import partition_borders, rows_at_border
 from tvmlite.techniques.common.nest import in_registers, unrollable
-from tvmlite.techniques.elementwise.injective import elementwise_loops, finish
+from tvmlite.techniques.elementwise.injective import elementwise_loops, schedule_other_outputs
 
 UNROLLED_WINDOW = 32
 """Windows of at most this many positions are unrolled entirely."""
 
-ALONG = 14
+OUTPUTS_AT_ONCE = 14
 """The most neighbouring outputs that are computed at once; data that their windows share is read once."""
 
-ALONG_OF_FEW = 8
+OUTPUTS_OF_FEW_REGISTERS = 8
 """The same with few registers: shared data stays in the remaining registers and is not spilled. The
 depthwise layers of MobileNetV2 are much faster with at most 8, the whole window unrolled and separate loops
 for rows at the border, than with 14 and one row of the window per iteration; 4 and 10 are slower than 8."""
@@ -32,10 +32,10 @@ WHOLE_WINDOW = 9
 """The most positions of a window that are unrolled by default with few registers: all its rows then read the
 data in place, where there is no padding."""
 
-ALONG_UNKNOWN = 8
+OUTPUTS_OF_UNKNOWN_ROW = 8
 """The outputs computed at once if the row's length is unknown; smaller tiles compute the remainder."""
 
-COPIES = 4
+COPY_RATIO = 4
 """The largest ratio of the whole work, with copied padding and stored sums, to that of the windows."""
 
 ENOUGH_PLANES = 16
@@ -43,7 +43,7 @@ ENOUGH_PLANES = 16
 with fewer, rows are divided as well. The thread pool cuts a loop into at most four chunks per thread, so that
 a thread that is done early can take some of another's: this is four for each of four threads."""
 
-PARTS = 4
+LEAST_PARTS = 4
 """The least number of parts of an image's rows, with all blocks each, to divide among threads: one for each
 of four. With few blocks there are more parts, so that a loop over both has ``ENOUGH_PLANES`` iterations."""
 
@@ -63,7 +63,7 @@ def blocks(group: Group, anchor: ComputeOp) -> None:
     """
     result = anchor.output(0)
     host = group.host(result)
-    first, last = _border(group, anchor)
+    first, last = _border_rows(group, anchor)
     pads = _padding(group, anchor)
     sums = group.schedule.cache_write(result, "local") if host is result else result
     stage = group.stage(host)
@@ -76,24 +76,24 @@ def blocks(group: Group, anchor: ComputeOp) -> None:
     if high > 1:
         rows[-1], inner_row = stage.split(rows[-1], factor=high)
         inner = [inner_row, pixel]
-    threads, lead = threads_for(group.target, work_of(anchor), COPIES), [batch, block]
+    threads, lead = threads_for(group.target, work_of(anchor), COPY_RATIO), [batch, block]
     chunk, by_image = _parts(group, anchor, count, bool(first + last), threads)
     if chunk < count:
         part, rows[-1] = stage.split(rows[-1], factor=chunk)
         lead, rows = ([batch, part, block], rows) if by_image else (lead, [*rows[:-1], part, rows[-1]])
     in_registers(stage, inner, lane, [*lead, *rows, tiles])
     kept = 1 if chunk < count else 0
-    place = _shared_out(group, stage, lead, rows, tiles, threads, kept)
+    place = _order_and_parallelize(group, stage, lead, rows, tiles, threads, kept)
     if rows and rows[-1] in stage.leaf_iter_vars:
-        apart(stage, rows[-1], chunk, first, last)
+        partition_borders(stage, rows[-1], chunk, first, last)
     axes = anchor.reduce_axis
     default = _unrolled_by_default(group, axes, bool(pads))
     unrolled = group.knob("unrolled", unrollable(axes, UNROLLED_WINDOW)[::-1], default)
-    _slide(group.stage(sums), stage, place, pads, unrolled)
-    finish(group, host)
+    _sum_windows(group.stage(sums), stage, place, pads, unrolled)
+    schedule_other_outputs(group, host)
 
 
-def _border(group: Group, anchor: ComputeOp) -> tuple[int, int]:
+def _border_rows(group: Group, anchor: ComputeOp) -> tuple[int, int]:
     """The numbers of first and last rows that get separate loops; none on machines with mask registers, where
     that would be more code and no less work."""
     pads = [pad for pad in group.tagged("pad") if pad.output(0) in anchor.inputs]
@@ -106,11 +106,11 @@ def _parts(group: Group, anchor: ComputeOp, rows: int, border: bool, threads: in
     """The number of ``rows`` in a part, all of them if there are no parts, and whether parts are outside
     blocks. ``border``: some rows have separate loops."""
     planes, least = product(map(extent_of, anchor.axis[:2])), LEAST_ROWS if border else 1
-    parts = max(PARTS, -(-ENOUGH_PLANES // planes)) if planes else PARTS
-    part = _rows_a_chunk(1, rows, least, parts, threads)
+    parts = max(LEAST_PARTS, -(-ENOUGH_PLANES // planes)) if planes else LEAST_PARTS
+    part = _rows_per_chunk(1, rows, least, parts, threads)
     if _outer(group, anchor, part < rows) == "rows" and part < rows:
         return part, True
-    return (_rows_a_chunk(planes, rows, least, ENOUGH_PLANES, threads) if border else rows), False
+    return (_rows_per_chunk(planes, rows, least, ENOUGH_PLANES, threads) if border else rows), False
 
 
 def _outer(group: Group, anchor: ComputeOp, parts: bool) -> str:
@@ -118,10 +118,12 @@ def _outer(group: Group, anchor: ComputeOp, parts: bool) -> str:
     both settings are the same schedule, and "blocks" is the default."""
     if len(anchor.axis) != 5:
         return "blocks"
-    return group.knob("outer", ("blocks", "rows"), "rows" if parts and image_by_rows(group, anchor) else None)
+    return group.knob(
+        "outer", ("blocks", "rows"), "rows" if parts and divides_image_rows(group, anchor) else None
+    )
 
 
-def _rows_a_chunk(blocks: int | None, count: int, least: int, parts: int, threads: int) -> int:
+def _rows_per_chunk(blocks: int | None, count: int, least: int, parts: int, threads: int) -> int:
     """How many of the ``count`` rows of each of ``blocks`` blocks a thread takes at a time: all if there are
     enough blocks (``parts``); else the most, at least ``least``, that leave enough chunks for ``threads``; if
     there is no such number, fewer if that makes shares even, else all."""
@@ -169,7 +171,7 @@ def _tile(group: Group, rows: Sequence[IterVar], along: IterVar, lane: IterVar) 
     width, height = extent_of(along), extent_of(rows[-1]) if rows else 1
     block, lanes = extent_of(lane), group.target.lanes("float32")
     vectors = 1 if block is None else max(1, block // lanes)
-    default = (-1, 1, _along(width, group.target))
+    default = (-1, 1, _outputs_at_once(width, group.target))
     made: dict[tuple[int, ...], None] = {default: None}
     if width is not None and height is not None:
         for high in range(1, min(height, MOST_ROWS) + 1):
@@ -180,7 +182,7 @@ def _tile(group: Group, rows: Sequence[IterVar], along: IterVar, lane: IterVar) 
     return high, wide
 
 
-def _shared_out(
+def _order_and_parallelize(
     group: Group,
     stage: Stage,
     lead: list[IterVar],
@@ -213,15 +215,15 @@ def _unrolled_by_default(group: Group, axes: Sequence[IterVar], row_by_row: bool
     return min(most, 1) if row_by_row or large else most
 
 
-def _along(extent: int | None, target: Target) -> int:
+def _outputs_at_once(extent: int | None, target: Target) -> int:
     """How many outputs of a row of ``extent`` are computed at once, with tiles as even as possible."""
     if extent is None:
-        return ALONG_UNKNOWN
-    tiles = -(-extent // (ALONG_OF_FEW if target.machine.few_registers else ALONG))
+        return OUTPUTS_OF_UNKNOWN_ROW
+    tiles = -(-extent // (OUTPUTS_OF_FEW_REGISTERS if target.machine.few_registers else OUTPUTS_AT_ONCE))
     return -(-extent // tiles)
 
 
-def _slide(stage: Stage, host: Stage, place: IterVar, pads: Sequence[Stage], unrolled: int) -> None:
+def _sum_windows(stage: Stage, host: Stage, place: IterVar, pads: Sequence[Stage], unrolled: int) -> None:
     """Compute the sums of some outputs at ``place``; ``pads`` are copied once per row of the window."""
     op = compute_of(stage)
     stage.compute_at(host, place)

@@ -8,8 +8,8 @@ from tvmlite.te.templates.group import Group, compute_of, extent_of, product, wo
 from tvmlite.te.templates.share import enough, share, threads_for
 from tvmlite.te.templates.table import template
 from tvmlite.te.tensor.tensor import ComputeOp, IterVar
-from tvmlite.techniques.depthwise.blocks import COPIES, ENOUGH_PLANES, UNROLLED_WINDOW, blocks
-from tvmlite.techniques.elementwise.injective import elementwise_loops, finish, vectorize
+from tvmlite.techniques.depthwise.blocks import COPY_RATIO, ENOUGH_PLANES, UNROLLED_WINDOW, blocks
+from tvmlite.techniques.elementwise.injective import elementwise_loops, schedule_other_outputs, vectorize
 from tvmlite.techniques.reduction.reduction import reduce_columns
 
 
@@ -46,7 +46,7 @@ def sliding(group: Group, anchor: ComputeOp) -> None:
     lanes = group.target.lanes(result.dtype)
     loops, vector = _vector(stage, axes, lanes)
     stage.vectorize(vector)
-    threads = threads_for(group.target, work_of(anchor), COPIES)
+    threads = threads_for(group.target, work_of(anchor), COPY_RATIO)
     planes = product(extent_of(a) for a in axes[:2])
     if len(axes) < 3 or not enough(planes, ENOUGH_PLANES, threads):
         place = stage.fuse(*loops)
@@ -60,8 +60,8 @@ def sliding(group: Group, anchor: ComputeOp) -> None:
             group.stage(pad).compute_at(stage, plane)
             vectorize(group.stage(pad), pad.axis[-1], extent_of(pad.axis[-1]), lanes)
         share(stage, plane, threads, "a plane")
-    _slide(group.stage(sums), stage, place)
-    finish(group, host)
+    _sum_windows(group.stage(sums), stage, place)
+    schedule_other_outputs(group, host)
 
 
 def _vector(stage: Stage, axes: list[IterVar], lanes: int) -> tuple[list[IterVar], IterVar]:
@@ -76,7 +76,7 @@ def _vector(stage: Stage, axes: list[IterVar], lanes: int) -> tuple[list[IterVar
     return [single], vector
 
 
-def _slide(stage: Stage, host: Stage, place: IterVar) -> None:
+def _sum_windows(stage: Stage, host: Stage, place: IterVar) -> None:
     """Compute the sums of one vector of outputs at ``place``."""
     op = compute_of(stage)
     reduce_columns(stage, host, place)

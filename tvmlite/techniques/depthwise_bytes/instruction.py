@@ -23,7 +23,7 @@ TAPS = 4
 
 _ANY_BYTE = {16: "llvm.x86.avx512.permvar.qi.512"}
 _ANY_WORD = {16: "llvm.x86.avx512.permvar.si.512", 8: "llvm.x86.avx2.permd"}
-_IN_QUARTERS = {16: "llvm.x86.avx512.pshuf.b.512", 8: "llvm.x86.avx2.pshuf.b"}
+_BYTE_WITHIN_16 = {16: "llvm.x86.avx512.pshuf.b.512", 8: "llvm.x86.avx2.pshuf.b"}
 """Permutations of a register's bytes, of its 32-bit words, and of the bytes within each 16."""
 
 _NEEDS = {
@@ -77,7 +77,7 @@ def _emit(lanes: int, any_byte: bool) -> Emit:
         data, kernel = ins
         (result,) = outs
         pixels = data.vload((0, 0), f"uint8x{lanes * TAPS}")
-        columns = _transposed_at_once(pixels, lanes) if any_byte else _transposed(pixels, lanes)
+        columns = _transposed_in_one(pixels, lanes) if any_byte else _transposed_in_two(pixels, lanes)
         weights, zero = kernel.vload((0, 0), f"int8x{lanes * TAPS}"), e.const(0, "int32", lanes)
 
         def step(before: e.Expr) -> ir.Stmt:
@@ -89,14 +89,14 @@ def _emit(lanes: int, any_byte: bool) -> Emit:
     return emit
 
 
-def _transposed_at_once(pixels: e.Expr, lanes: int) -> e.Expr:
+def _transposed_in_one(pixels: e.Expr, lanes: int) -> e.Expr:
     """The bytes of ``(4, lanes)`` as ``(lanes, 4)``, by one permutation."""
     to = e.Ramp(e.const(0, "uint8"), e.const(1, "uint8"), lanes * TAPS)
     source = (to & 3) * lanes + (to >> 2)
     return call_llvm_intrin(f"uint8x{lanes * TAPS}", _ANY_BYTE[lanes], pixels, source)
 
 
-def _transposed(pixels: e.Expr, lanes: int) -> e.Expr:
+def _transposed_in_two(pixels: e.Expr, lanes: int) -> e.Expr:
     """The same by two permutations: first words of four channels, so that each 16 bytes hold four pixels of
     four channels, then bytes."""
     to, words = e.Ramp(e.const(0, "int32"), e.const(1, "int32"), lanes), f"int32x{lanes}"
@@ -104,4 +104,4 @@ def _transposed(pixels: e.Expr, lanes: int) -> e.Expr:
     moved = call_llvm_intrin(words, _ANY_WORD[lanes], reinterpret(words, pixels), source)
     to, bytes_ = e.Ramp(e.const(0, "uint8"), e.const(1, "uint8"), lanes * TAPS), f"uint8x{lanes * TAPS}"
     source = (to & 3) * TAPS + (to >> 2 & 3)
-    return call_llvm_intrin(bytes_, _IN_QUARTERS[lanes], reinterpret(bytes_, moved), source)
+    return call_llvm_intrin(bytes_, _BYTE_WITHIN_16[lanes], reinterpret(bytes_, moved), source)

@@ -32,7 +32,7 @@ DTYPES = ("uint8", "int8", "int32"), ("uint8", "int8", "float32")
 TAG = "depthwise_conv2d_taps"
 """The tag of the sums, by which the schedule finds them."""
 
-BEFORE = "pixels_before"
+PADDING_BEFORE = "pixels_before"
 """The attribute of the sums with the number of pixels of padding at the start of a row of the copy."""
 
 
@@ -89,7 +89,11 @@ def _compute(call: Call, data: te.Tensor, weight: te.Tensor) -> te.Tensor:
         return reducers.sum(value.astype("int32") * factor.astype("int32"), axes)
 
     sums = te.compute(
-        (*data.shape[:2], *shape, data.shape[-1]), element, name="conv", tag=TAG, attrs={BEFORE: begins[1]}
+        (*data.shape[:2], *shape, data.shape[-1]),
+        element,
+        name="conv",
+        tag=TAG,
+        attrs={PADDING_BEFORE: begins[1]},
     )
     return converted(sums, call["out_dtype"])
 

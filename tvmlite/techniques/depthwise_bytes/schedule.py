@@ -15,15 +15,15 @@ from tvmlite.te.templates.table import template
 from tvmlite.te.templates.tile import tail_of
 from tvmlite.te.tensor.tensor import ComputeOp
 from tvmlite.techniques.common.nest import in_registers
-from tvmlite.techniques.depthwise.blocks import COPIES, ENOUGH_PLANES
+from tvmlite.techniques.depthwise.blocks import COPY_RATIO, ENOUGH_PLANES
 from tvmlite.techniques.depthwise_bytes.instruction import TAPS, taps_4x16_uint8_int8_int32
-from tvmlite.techniques.depthwise_bytes.operator import BEFORE, TAG
-from tvmlite.techniques.elementwise.injective import finish
+from tvmlite.techniques.depthwise_bytes.operator import PADDING_BEFORE, TAG
+from tvmlite.techniques.elementwise.injective import schedule_other_outputs
 
-WIDE = 4
+TILE_WIDTH = 4
 """The neighbouring outputs in a tile, whose vectors of bytes are packed and stored together."""
 
-HIGH = 4
+TILE_HEIGHT = 4
 """The rows of a tile, which read and transpose half as many registers as separate rows; half as many rows
 with few registers."""
 
@@ -66,9 +66,9 @@ def _arrange(group: Group, anchor: ComputeOp) -> None:
     sums = group.schedule.cache_write(result, "local") if host is result else result
     stage = group.stage(host)
     batch, block, row, along, lane = group.axes(host)
-    threads = threads_for(group.target, work_of(anchor), COPIES)
+    threads = threads_for(group.target, work_of(anchor), COPY_RATIO)
     high, wide = _tile(group, anchor)
-    chunk, row = stage.split(row, factor=_rows_of_a_chunk(group, anchor, high, threads))
+    chunk, row = stage.split(row, factor=_rows_per_chunk(group, anchor, high, threads))
     row, inner_row = stage.split(row, factor=high)
     tiles, pixel = stage.split(along, factor=wide, tail=tail_of(extent_of(along)))
     in_registers(stage, [inner_row, pixel], lane, [batch, block, chunk, row, tiles])
@@ -76,26 +76,26 @@ def _arrange(group: Group, anchor: ComputeOp) -> None:
     place = chunk
     if not _blocks_are_enough(anchor, threads):
         whole = place = stage.fuse(whole, chunk)
-    elif (several := _blocks_of_a_chunk(group, anchor, threads)) > 1:
+    elif (several := _blocks_per_chunk(group, anchor, threads)) > 1:
         whole, _ = stage.split(whole, factor=several)
         place = whole
     share(stage, whole, threads, "some rows of a block")
     for pad in pads:
         group.stage(pad).compute_at(stage, place)
-        _copy(group, pad, dict(anchor.attrs)[BEFORE])
+        _copy(group, pad, dict(anchor.attrs)[PADDING_BEFORE])
     _products(group, compute_of(group.stage(sums)), high * wide)
     group.stage(sums).compute_at(stage, tiles)
-    finish(group, host)
+    schedule_other_outputs(group, host)
 
 
 def _tile(group: Group, anchor: ComputeOp) -> tuple[int, int]:
     """The knob ``tile`` (rows, outputs): its sums, weights and data fit in the registers."""
     *_, row, along, _ = anchor.axis
     width, height, registers = extent_of(along), extent_of(row), group.target.vector_registers
-    default = (-1, HIGH // 2 if group.target.machine.few_registers else HIGH, WIDE)
+    default = (-1, TILE_HEIGHT // 2 if group.target.machine.few_registers else TILE_HEIGHT, TILE_WIDTH)
     made: dict[tuple[int, ...], None] = {default: None}
-    for high in range(1, min(height or HIGH, 2 * HIGH) + 1):
-        for wide in range(2, min(width or WIDE, 4 * WIDE) + 1):
+    for high in range(1, min(height or TILE_HEIGHT, 2 * TILE_HEIGHT) + 1):
+        for wide in range(2, min(width or TILE_WIDTH, 4 * TILE_WIDTH) + 1):
             if high * wide <= registers - 3:
                 made[-1, high, wide] = None
     high, wide = group.tile(width, list(made), default)
@@ -112,7 +112,7 @@ def _blocks_are_enough(anchor: ComputeOp, threads: int, several: int = 1) -> boo
     return parts % threads == 0 or enough(parts, ENOUGH_PLANES, threads)
 
 
-def _rows_of_a_chunk(group: Group, anchor: ComputeOp, high: int, threads: int) -> int:
+def _rows_per_chunk(group: Group, anchor: ComputeOp, high: int, threads: int) -> int:
     """The knob ``chunk``: by default all rows, or as many as fit in ``COPY_BYTES``, or fewer if there are too
     few blocks for the ``threads``; in whole tiles of ``high`` rows."""
     source, height = anchor.inputs[0], extent_of(anchor.axis[2])
@@ -129,7 +129,7 @@ def _rows_of_a_chunk(group: Group, anchor: ComputeOp, high: int, threads: int) -
     )
 
 
-def _blocks_of_a_chunk(group: Group, anchor: ComputeOp, threads: int) -> int:
+def _blocks_per_chunk(group: Group, anchor: ComputeOp, threads: int) -> int:
     """The knob ``blocks``: by default the most that fit in ``LEAST_COPY``, divide the number of blocks and
     leave enough for the ``threads``."""
     source, blocks = anchor.inputs[0], product(map(extent_of, anchor.axis[:2]))
@@ -167,7 +167,7 @@ def _products(group: Group, op: ComputeOp, outputs: int) -> None:
     batch, block, y, x, lane = op.axis
     ky, kx, tap = op.reduce_axis
     stage.reorder(batch, block, ky, kx, y, x, lane, tap)
-    written_out = (product(map(extent_of, (ky, kx))) or MOST_UNROLLED) * outputs <= MOST_UNROLLED
-    for axis in (ky, kx, y, x) if written_out else (kx, y, x):
+    unrolls_window = (product(map(extent_of, (ky, kx))) or MOST_UNROLLED) * outputs <= MOST_UNROLLED
+    for axis in (ky, kx, y, x) if unrolls_window else (kx, y, x):
         stage.unroll(axis)
     stage.tensorize(lane, taps_4x16_uint8_int8_int32(extent_of(lane)))

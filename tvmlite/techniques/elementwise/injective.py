@@ -23,7 +23,7 @@ from tvmlite.te.templates.share import chunk_size, enough, is_even, iterations_o
 from tvmlite.te.templates.table import template
 from tvmlite.te.tensor.tensor import ComputeOp, IterVar, Tensor, TensorRead
 
-ENOUGH_OUTER_TURNS = 16
+ENOUGH_OUTER_ITERATIONS = 16
 """The least iterations of the loop over outer axes to divide among threads; with fewer, the contiguous axes
 are cut into chunks as well. The thread pool cuts a loop into at most four chunks per thread, so that a thread
 that is done early can take some of another's: this is four for each of four threads."""
@@ -32,13 +32,13 @@ CHUNK_VECTORS = 64
 """The number of vectors in one iteration of a parallel loop over a long axis."""
 
 MOST_STEPS = 8
-"""The longest group of neighbouring elements that is unrolled (``read_in_steps``)."""
+"""The longest group of neighbouring elements that is unrolled (``index_period``)."""
 
 SHORT_VECTORS = 4
 """One iteration of a parallel loop computes more than this many vectors, since its index takes divisions."""
 
 
-STRIP = 8
+ROW_WINDOW = 8
 """The number of neighbours of a row of an image in a row window."""
 
 
@@ -50,7 +50,7 @@ def injective(group: Group) -> None:
         elementwise_loops(group, tensor)
 
 
-def finish(group: Group, host: Tensor) -> None:
+def schedule_other_outputs(group: Group, host: Tensor) -> None:
     """Schedule the outputs other than ``host``, which read it or other outputs, as separate loops."""
     for tensor in group.outputs:
         if tensor is not host:
@@ -66,7 +66,7 @@ def elementwise_loops(group: Group, tensor: Tensor) -> None:
     threads = threads_for(group.target, work_of(formula))
     axes = group.axes(tensor)
     lanes = lanes_of(formula, group.target)
-    across = read_across(formula, lanes)
+    across = transposed_axis(formula, lanes)
     if across is not None:
         _in_blocks(stage, axes, across, lanes, threads)
         return
@@ -74,20 +74,20 @@ def elementwise_loops(group: Group, tensor: Tensor) -> None:
     inner_extent = product(extent_of(a) for a in axes[cut:])
     outer_extent = product(extent_of(a) for a in axes[:cut])
     inner = stage.fuse(*axes[cut:])
-    steps = read_in_steps(formula)
+    steps = index_period(formula)
     if steps > 1:
         several = None
-        if not enough(outer_extent, ENOUGH_OUTER_TURNS, threads):
+        if not enough(outer_extent, ENOUGH_OUTER_ITERATIONS, threads):
             iterations = None if inner_extent is None else inner_extent // steps
             several = chunk_size(iterations, outer_extent, lanes * CHUNK_VECTORS // steps, threads)
-        _in_steps(stage, axes[:cut], inner, steps, threads, several)
+        _unroll_periods(stage, axes[:cut], inner, steps, threads, several)
         return
     if threads > 1 and inner_extent is not None and inner_extent <= SHORT_VECTORS * lanes:
         rows = product(extent_of(a) for a in axes[: cut - 1])
-        if cut > 1 and enough(rows, ENOUGH_OUTER_TURNS, threads):
+        if cut > 1 and enough(rows, ENOUGH_OUTER_ITERATIONS, threads):
             cut, outer_extent = cut - 1, rows
     outer = stage.fuse(*axes[:cut]) if cut else None
-    few = outer is None or not enough(outer_extent, ENOUGH_OUTER_TURNS, threads)
+    few = outer is None or not enough(outer_extent, ENOUGH_OUTER_ITERATIONS, threads)
     vectors = None if inner_extent is None else -(-inner_extent // lanes)
     several = chunk_size(vectors, outer_extent, CHUNK_VECTORS, threads)
     chunk = split_for_threads(stage, inner, inner_extent, lanes, threads > 1 and few, several)
@@ -96,7 +96,7 @@ def elementwise_loops(group: Group, tensor: Tensor) -> None:
         share(stage, whole, threads, "a vector" if several == 1 else "some vectors")
 
 
-def read_across(op: ComputeOp, lanes: int) -> int | None:
+def transposed_axis(op: ComputeOp, lanes: int) -> int | None:
     """The index of the axis along the last dimension of a tensor that is read, if the last axis is along
     another dimension of that, as in a transposition.
 
@@ -112,7 +112,7 @@ def read_across(op: ComputeOp, lanes: int) -> int | None:
     return None
 
 
-def read_in_steps(op: ComputeOp) -> int:
+def index_period(op: ComputeOp) -> int:
     """The period of the quotients and remainders of the last axis in indices, as in a pixel shuffle or an
     enlarged image; 1 if there are none.
 
@@ -131,7 +131,7 @@ def read_in_steps(op: ComputeOp) -> int:
     return steps if extent is not None and steps <= MOST_STEPS and extent % steps == 0 else 1
 
 
-def _in_steps(
+def _unroll_periods(
     stage: Stage, outer: list[IterVar], inner: IterVar, steps: int, threads: int, several: int | None
 ) -> None:
     """Unroll ``steps`` neighbours along ``inner``. The ``outer`` loops are divided among threads, and chunks
@@ -178,12 +178,14 @@ def vectorize(stage: Stage, axis: IterVar, extent: int | None, lanes: int) -> It
     if extent is not None and extent <= lanes:
         stage.vectorize(axis)
         return None
-    outer, inner = stage.split(axis, factor=lanes, tail=SHRINK if _in_halves(axis, lanes) else GUARD)
+    outer, inner = stage.split(
+        axis, factor=lanes, tail=SHRINK if _has_half_vector_tail(axis, lanes) else GUARD
+    )
     stage.vectorize(inner)
     return outer
 
 
-def several_at_once(
+def unroll_vectors(
     group: Group, stage: Stage, vectors: IterVar | None, extent: int | None, lanes: int
 ) -> None:
     """Apply the knob ``several``: how many ``vectors`` of a row one iteration of their loop takes."""
@@ -194,7 +196,7 @@ def several_at_once(
         stage.unroll(stage.split(vectors, factor=several)[1])
 
 
-def _in_halves(axis: IterVar, lanes: int) -> bool:
+def _has_half_vector_tail(axis: IterVar, lanes: int) -> bool:
     """Whether ``axis`` has an unknown extent that is a multiple of half a vector: its tail needs no mask."""
     if axis.dom is None or extent_of(axis) is not None or lanes < 4:
         return False
@@ -204,12 +206,12 @@ def _in_halves(axis: IterVar, lanes: int) -> bool:
 def contiguous_from(op: ComputeOp) -> int:
     """The index of the first of the last axes that can be fused into one loop: every read is contiguous."""
     first = len(op.axis) - 1
-    while first > 0 and walk_together(op, op.axis[first - 1], op.axis[first]):
+    while first > 0 and are_contiguous(op, op.axis[first - 1], op.axis[first]):
         first -= 1
     return first
 
 
-def walk_together(op: ComputeOp, outer: IterVar, inner: IterVar) -> bool:
+def are_contiguous(op: ComputeOp, outer: IterVar, inner: IterVar) -> bool:
     """Whether each read of ``op`` uses the two axes as neighbouring whole dimensions, or not at all."""
     assert inner.dom is not None
     extent = number(inner.dom.extent) or inner.dom.extent

@@ -78,8 +78,8 @@ def group_codes(call: Call, data: Tensor) -> list[Tensor]:
 
         def of_row(row: e.Expr) -> loop.Stmt:
             at = tuple(unravelled(row, lead))
-            full = loops.over(whole, lambda n: groups.coded(at, n, group), "group")
-            return loop.sequence(full, *([groups.coded(at, loops.index(whole), rest)] if rest else []))
+            full = loops.over(whole, lambda n: groups.quantize(at, n, group), "group")
+            return loop.sequence(full, *([groups.quantize(at, loops.index(whole), rest)] if rest else []))
 
         return loops.over(product_of(lead), of_row, "row", kind=loop.PARALLEL)
 
@@ -103,7 +103,7 @@ class _Groups:
         """The number of terms that are processed at once."""
         return math.gcd(self.group, MOST_LANES)
 
-    def coded(self, row: tuple[e.Expr, ...], number: e.Expr, terms: int) -> loop.Stmt:
+    def quantize(self, row: tuple[e.Expr, ...], number: e.Expr, terms: int) -> loop.Stmt:
         """Compute the codes, the scale and the sum of a group, of which the first ``terms`` terms exist."""
         begin, at = number * self.group, (*row, number)
         largest, sums = (loops.buffer(name, (self.lanes,), "int32") for name in ("largest", "sums"))
@@ -114,7 +114,9 @@ class _Groups:
             return loops.store(largest, (j,), e.Max(loops.load(largest, j), found))
 
         def of_factor(factor: e.Expr) -> loop.Stmt:
-            return self._over(terms, lambda j, term: self._code(row, begin + term, j, factor, sums))
+            return self._for_terms(
+                terms, lambda j, term: self._quantize_term(row, begin + term, j, factor, sums)
+            )
 
         def of_largest(found: e.Expr) -> loop.Stmt:
             return loop.sequence(
@@ -127,16 +129,18 @@ class _Groups:
 
         body = loop.sequence(
             loops.over(self.lanes, cleared, "j", kind=loop.VECTORIZE),
-            self._over(terms, compared),
-            *_folded(largest, self.lanes, e.Max),
+            self._for_terms(terms, compared),
+            *_reduce_lanes(largest, self.lanes, e.Max),
             loops.let("most", loops.load(largest, 0), of_largest),
-            *_folded(sums, self.lanes, e.Add),
+            *_reduce_lanes(sums, self.lanes, e.Add),
             loops.store(self.total, at, loops.load(sums, 0)),
-            loops.over(self.group - terms, lambda n: self._stored(row, begin + terms + n, zero), "behind"),
+            loops.over(
+                self.group - terms, lambda n: self._store_code(row, begin + terms + n, zero), "behind"
+            ),
         )
         return loops.allocated(body, largest, sums)
 
-    def _over(self, terms: int, make: Callable[[e.Expr, e.Expr], loop.Stmt]) -> loop.Stmt:
+    def _for_terms(self, terms: int, make: Callable[[e.Expr, e.Expr], loop.Stmt]) -> loop.Stmt:
         """``make(lane, term)`` for all terms of a group, in vectors."""
 
         def vector(first: Any, length: int) -> loop.Stmt:
@@ -146,7 +150,7 @@ class _Groups:
         last = [vector(loops.index(whole * self.lanes), rest)] if rest else []
         return loop.sequence(loops.over(whole, lambda n: vector(n * self.lanes, self.lanes), "n"), *last)
 
-    def _code(
+    def _quantize_term(
         self, row: tuple[e.Expr, ...], term: e.Expr, j: e.Expr, factor: e.Expr, sums: loop.Buffer
     ) -> loop.Stmt:
         """Store a term's code and add it to the sum of its lane."""
@@ -154,11 +158,11 @@ class _Groups:
 
         def used(code: e.Expr) -> loop.Stmt:
             added = loops.load(sums, j) + e.cast("int32", code)
-            return loop.sequence(self._stored(row, term, code), loops.store(sums, (j,), added))
+            return loop.sequence(self._store_code(row, term, code), loops.store(sums, (j,), added))
 
         return loops.let("code", e.cast(f"int{self.bits}", value), used)
 
-    def _stored(self, row: tuple[e.Expr, ...], term: e.Expr, code: e.Expr) -> loop.Stmt:
+    def _store_code(self, row: tuple[e.Expr, ...], term: e.Expr, code: e.Expr) -> loop.Stmt:
         """Store the bytes of a code."""
         low = e.cast("int8", code)
         stored = loops.store(self.codes, (*row, term), low)
@@ -168,7 +172,7 @@ class _Groups:
         return loop.sequence(stored, loops.store(self.codes, (*row, term + self.count * self.group), high))
 
 
-def _folded(
+def _reduce_lanes(
     values: loop.Buffer, lanes: int, combine: Callable[[e.Expr, e.Expr], e.Expr]
 ) -> Iterator[loop.Stmt]:
     """Combine all ``values`` into the first, by halving."""

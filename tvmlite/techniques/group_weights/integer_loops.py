@@ -18,7 +18,7 @@ from tvmlite.te import expr as e
 from tvmlite.te.intrin.extern_calls import reinterpret
 from tvmlite.te.loop import ir as loop
 from tvmlite.techniques.common import arm, x86
-from tvmlite.techniques.common.quads import QUAD, Quads
+from tvmlite.techniques.common.quads import QUAD, QuadInstruction
 from tvmlite.techniques.group_weights.panels import VECTORS, Lanes, Panels
 
 TILE_ROWS = {16: 6}
@@ -32,13 +32,13 @@ QUADS = (*x86.QUADS, *arm.QUADS)
 
 SIGN_BITS = 0x80808080
 
-PART = 256
+HIGH_PART_FACTOR = 256
 """The factor of the second part of a code."""
 
 
 def multiplies_bytes(target: Target) -> bool:
     """Whether ``target`` has an instruction for four products of bytes in each lane of its vectors."""
-    return any(row.lanes == target.lanes("float32") and row.serves(target) for row in QUADS)
+    return any(row.lanes == target.lanes("float32") and row.is_supported_by(target) for row in QUADS)
 
 
 @dataclass(frozen=True)
@@ -59,14 +59,16 @@ class IntegerProduct(Panels):
 
     def _panel(self, panel: e.Expr) -> loop.Stmt:
         """Multiply all rows by a panel, with the best instruction that the processor has."""
-        made = self._rows(_Dots(self.sizes, wide=False), panel)
+        made = self._rows(_DotLanes(self.sizes, wide=False), panel)
         for row in reversed(QUADS):
             if row.lanes == self.sizes.lanes:
                 needs = tuple(row.needs.split(","))
-                made = loop.Choice(needs, self._rows(_Dots(self.sizes, wide=True, quads=row), panel), made)
+                made = loop.Choice(
+                    needs, self._rows(_DotLanes(self.sizes, wide=True, quads=row), panel), made
+                )
         return made
 
-    def _rows(self, lanes: _Dots, panel: e.Expr) -> loop.Stmt:
+    def _rows(self, lanes: _DotLanes, panel: e.Expr) -> loop.Stmt:
         height = TILE_ROWS.get(self.sizes.lanes, OTHER_ROWS) if lanes.wide else OTHER_ROWS
         height, rows = max(height // self.parts, 1), self.sizes.rows
         tiles = loops.over(
@@ -83,7 +85,7 @@ class IntegerProduct(Panels):
         ]
         return loop.sequence(tiles, *rest)
 
-    def _tile(self, lanes: _Dots, panel: e.Expr, row: e.Expr, height: int) -> loop.Stmt:
+    def _tile(self, lanes: _DotLanes, panel: e.Expr, row: e.Expr, height: int) -> loop.Stmt:
         """Multiply ``height`` rows from ``row`` on by all columns of a panel."""
         sizes = self.sizes
         totals = loops.buffer("totals", (height * VECTORS, sizes.lanes), "float32")
@@ -93,48 +95,48 @@ class IntegerProduct(Panels):
 
         def group(g: e.Expr) -> loop.Stmt:
             products = loops.over(words, lambda n: self._word(tile, g * words + n), "n")
-            return loop.sequence(self._started(tile, g), products, self._scaled(tile, g))
+            return loop.sequence(self._initialize_sums(tile, g), products, self._add_scaled(tile, g))
 
         body = loop.sequence(
             lanes.clear(totals),
             loops.over(-(-sizes.depth // sizes.group), group, "group"),
-            *(self.stored(panel, row + r, totals, r) for r in range(height)),
+            *(self.store(panel, row + r, totals, r) for r in range(height)),
         )
         return loops.allocated(body, totals, sums)
 
-    def _started(self, tile: _Tile, group: e.Expr) -> loop.Stmt:
+    def _initialize_sums(self, tile: _Tile, group: e.Expr) -> loop.Stmt:
         """Initialize the sums of a group: those of the first part contain the integer zero points' share."""
         lanes = tile.lanes
 
         def one(r: int, vector: int, j: e.Expr) -> loop.Stmt:
-            of_data = self._of_group(self.data_sum, tile.row + r, group)
-            value = lanes.lift(of_data * -lanes.base)
-            if self._is_whole:
+            of_data = self._value_of_group(self.data_sum, tile.row + r, group)
+            value = lanes.broadcast(of_data * -lanes.zero_code)
+            if self._has_integer_offset:
                 assert self.offset is not None
                 offset = loop.Load(self.offset, (tile.panel, group, lanes.at(vector, j)))
-                value = value - e.cast("int32", offset) * lanes.lift(of_data)
+                value = value - e.cast("int32", offset) * lanes.broadcast(of_data)
             return loop.Store(tile.sums, lanes.place(tile.number(r, vector), j), value)
 
-        zero = lanes.lift(e.const(0, "int32"))
+        zero = lanes.broadcast(e.const(0, "int32"))
 
         def cleared(r: int, vector: int, j: e.Expr) -> loop.Stmt:
             return loop.Store(tile.sums, lanes.place(tile.number(r, vector, 1), j), zero)
 
         return loop.sequence(tile.each(one), *([tile.each(cleared)] if self.parts > 1 else []))
 
-    def _of_group(self, values: loop.Buffer, row: e.Expr, group: e.Expr) -> e.Expr:
+    def _value_of_group(self, values: loop.Buffer, row: e.Expr, group: e.Expr) -> e.Expr:
         """The element of ``values`` for a group of a row."""
         return loops.load(values, *unravelled(row, self.lead), group)
 
     @property
-    def _is_whole(self) -> bool:
+    def _has_integer_offset(self) -> bool:
         """Whether there are zero points, and they are integers."""
         return self.offset is not None and self.offset.dtype != "float32"
 
     def _word(self, tile: _Tile, word: e.Expr) -> loop.Stmt:
         """Add the products of all codes of a word of each column."""
         sizes, lanes = self.sizes, tile.lanes
-        made = [self.asked_for(tile.panel, word, vector) for vector in range(VECTORS)]
+        made = [self.prefetch(tile.panel, word, vector) for vector in range(VECTORS)]
 
         def products(vector: int, four: int, j: e.Expr) -> loop.Stmt:
             words = loop.Load(self.weight, (tile.panel, word, lanes.at(vector, j)))
@@ -152,7 +154,7 @@ class IntegerProduct(Panels):
                 made.append(lanes.each(lambda j, v=vector, n=four: products(v, n, j)))
         return loop.sequence(*made)
 
-    def _scaled(self, tile: _Tile, group: e.Expr) -> loop.Stmt:
+    def _add_scaled(self, tile: _Tile, group: e.Expr) -> loop.Stmt:
         """Add the sums of a group, times both scales, to the totals."""
         lanes = tile.lanes
 
@@ -162,13 +164,13 @@ class IntegerProduct(Panels):
                 loop.Load(tile.sums, lanes.place(tile.number(r, vector, part), j))
                 for part in range(self.parts)
             )
-            value = e.cast("float32", low + high[0] * PART if high else low)
-            if self.offset is not None and not self._is_whole:
-                of_data = e.cast("float32", self._of_group(self.data_sum, tile.row + r, group))
-                value = value - lanes.lift(of_data) * loop.Load(self.offset, place)
+            value = e.cast("float32", low + high[0] * HIGH_PART_FACTOR if high else low)
+            if self.offset is not None and not self._has_integer_offset:
+                of_data = e.cast("float32", self._value_of_group(self.data_sum, tile.row + r, group))
+                value = value - lanes.broadcast(of_data) * loop.Load(self.offset, place)
             scale = e.cast("float32", loop.Load(self.scale, place))
-            factor = scale * lanes.lift(self._of_group(self.data_scale, tile.row + r, group))
-            return lanes.added(tile.totals, tile.number(r, vector), j, value * factor)
+            factor = scale * lanes.broadcast(self._value_of_group(self.data_scale, tile.row + r, group))
+            return lanes.accumulate(tile.totals, tile.number(r, vector), j, value * factor)
 
         return tile.each(one)
 
@@ -177,7 +179,7 @@ class IntegerProduct(Panels):
 class _Tile:
     """``height`` rows from ``row`` on by the columns of a ``panel``: ``sums`` of a group, and ``totals``."""
 
-    lanes: _Dots
+    lanes: _DotLanes
     panel: e.Expr
     row: e.Expr
     height: int
@@ -195,28 +197,28 @@ class _Tile:
 
 
 @dataclass(frozen=True)
-class _Dots(Lanes):
+class _DotLanes(Lanes):
     """Lanes that multiply four codes by four of the data, with the instruction ``quads`` if they are wide."""
 
-    quads: Quads | None = None
+    quads: QuadInstruction | None = None
 
     @property
-    def moved(self) -> bool:
+    def subtracts_128(self) -> bool:
         """Whether codes of weights are reduced by 128, for an instruction that multiplies signed bytes."""
         return self.sizes.bits == 8 and self.quads is not None and self.quads.data == "int8"
 
     @property
-    def base(self) -> int:
+    def zero_code(self) -> int:
         """The multiplied code that represents 0 if there is no offset."""
-        return 0 if self.moved else self.sizes.middle
+        return 0 if self.subtracts_128 else self.sizes.middle
 
     def codes(self, words: e.Expr, part: int) -> e.Expr:
         """Four codes of each column, the bytes of a uint32."""
         if self.sizes.bits == 4:
-            four = self.lift(e.const(4, "uint32"))
+            four = self.broadcast(e.const(4, "uint32"))
             moved = e.Call("shift_right", (words, four), "uint32") if part else words
-            return moved & self.lift(e.const(0x0F0F0F0F, "uint32"))
-        return words ^ self.lift(e.const(SIGN_BITS, "uint32")) if self.moved else words
+            return moved & self.broadcast(e.const(0x0F0F0F0F, "uint32"))
+        return words ^ self.broadcast(e.const(SIGN_BITS, "uint32")) if self.subtracts_128 else words
 
     def dot(self, sums: e.Expr, codes: e.Expr, data: loop.Buffer, at: tuple[e.Expr, ...]) -> e.Expr:
         """``sums`` plus the four products of ``codes`` and the data from ``at`` on."""

@@ -27,7 +27,7 @@ FEW_ROWS = 4
 TILE_ROWS = 6
 """With many rows, the rows of a tile whose sums stay in registers."""
 
-PART = 128
+PART_TERMS = 128
 """About the number of terms in a part of a panel that is stored as floats: its four vectors of columns fit in
 the first cache."""
 
@@ -48,7 +48,7 @@ class Product(Panels):
     def statements(self) -> loop.Stmt:
         """The whole product: loops for few or many rows, chosen at run time if the number is unknown."""
         rows = self.sizes.rows
-        few, many = self._each_panel(self._few), self._each_panel(self._many)
+        few, many = self._each_panel(self._few_rows), self._each_panel(self._many_rows)
         if isinstance(rows, int):
             return few if rows <= FEW_ROWS else many
         return loop.If(loops.index(rows) <= FEW_ROWS, few, many)
@@ -67,21 +67,21 @@ class Product(Panels):
 
     # --- few rows ---
 
-    def _few(self, lanes: _Decoder, panel: e.Expr) -> loop.Stmt:
+    def _few_rows(self, lanes: _Decoder, panel: e.Expr) -> loop.Stmt:
         rows = self.sizes.rows
         if rows == 1:
-            return self._together(lanes, panel, loops.index(0), 1)
+            return self._rows_at_once(lanes, panel, loops.index(0), 1)
         pairs = loops.over(
-            loops.index(rows) // PAIR, lambda n: self._together(lanes, panel, n * PAIR, PAIR), "pair"
+            loops.index(rows) // PAIR, lambda n: self._rows_at_once(lanes, panel, n * PAIR, PAIR), "pair"
         )
         if isinstance(rows, int) and rows % PAIR == 0:
             return pairs
-        last = self._together(lanes, panel, loops.index(rows) - 1, 1)
+        last = self._rows_at_once(lanes, panel, loops.index(rows) - 1, 1)
         return loop.sequence(
             pairs, last if isinstance(rows, int) else loop.If((loops.index(rows) % PAIR).equal(1), last)
         )
 
-    def _together(self, lanes: _Decoder, panel: e.Expr, row: e.Expr, count: int) -> loop.Stmt:
+    def _rows_at_once(self, lanes: _Decoder, panel: e.Expr, row: e.Expr, count: int) -> loop.Stmt:
         """Multiply ``count`` rows from ``row`` on by all columns of a panel."""
         sizes = self.sizes
         totals = loops.buffer("totals", (count * VECTORS, sizes.lanes), "float32")
@@ -102,12 +102,12 @@ class Product(Panels):
             begin = g * (sizes.group // sizes.codes)
             cleared = [lanes.clear(one) for one in memory[1:]]
             return loop.sequence(
-                *cleared, *words(begin, terms), *self._scaled(lanes, panel, g, memory, count)
+                *cleared, *words(begin, terms), *self._add_scaled(lanes, panel, g, memory, count)
             )
 
         body = [lanes.clear(totals), loops.over(whole, lambda g: group(g, sizes.group), "group")]
         body += [group(loops.index(whole), rest)] if rest else []
-        body += [self.stored(panel, row + r, totals, r) for r in range(count)]
+        body += [self.store(panel, row + r, totals, r) for r in range(count)]
         return loops.allocated(loop.sequence(*body), *memory)
 
     def _word(
@@ -122,7 +122,7 @@ class Product(Panels):
         data: loop.Buffer,
     ) -> loop.Stmt:
         """Add the products of the first ``terms`` codes of a word of each column."""
-        made = [self.asked_for(panel, word, vector) for vector in range(VECTORS)]
+        made = [self.prefetch(panel, word, vector) for vector in range(VECTORS)]
         for field, position in enumerate(code_positions(self.sizes.bits)):
             if position >= terms:
                 continue
@@ -133,11 +133,11 @@ class Product(Panels):
                 code = lanes.each(
                     lambda j, vector=vector, field=field, values=values: loop.sequence(
                         *(
-                            lanes.added(
+                            lanes.accumulate(
                                 sums,
                                 r * VECTORS + vector,
                                 j,
-                                lanes.lift(value) * self._code(lanes, panel, word, vector, field, j),
+                                lanes.broadcast(value) * self._code(lanes, panel, word, vector, field, j),
                             )
                             for r, value in enumerate(values)
                         )
@@ -151,9 +151,9 @@ class Product(Panels):
     ) -> e.Expr:
         """The codes in ``field`` of a vector of words, minus the middle code, as floats."""
         words = loop.Load(self.weight, (panel, word, lanes.at(vector, j)))
-        return lanes.decoded(words, field)
+        return lanes.decode(words, field)
 
-    def _scaled(
+    def _add_scaled(
         self, lanes: _Decoder, panel: e.Expr, group: e.Expr, memory: list[loop.Buffer], count: int
     ) -> list[loop.Stmt]:
         """Add the sums of a group, times its scales, to the totals."""
@@ -165,7 +165,7 @@ class Product(Panels):
             if self.offset is not None:
                 of_data = loop.Load(memory[2], lanes.place(r, j))
                 value = value - of_data * e.cast("float32", loop.Load(self.offset, place))
-            return lanes.added(
+            return lanes.accumulate(
                 totals, r * VECTORS + vector, j, value * e.cast("float32", loop.Load(self.scale, place))
             )
 
@@ -177,9 +177,9 @@ class Product(Panels):
 
     # --- many rows ---
 
-    def _many(self, lanes: _Decoder, panel: e.Expr) -> loop.Stmt:
+    def _many_rows(self, lanes: _Decoder, panel: e.Expr) -> loop.Stmt:
         sizes = self.sizes
-        length = _part(sizes.group) if sizes.lanes > 1 else sizes.group  # no vectors: small stacks
+        length = _terms_of_part(sizes.group) if sizes.lanes > 1 else sizes.group  # no vectors: small stacks
         plain = loops.buffer("plain", (length, sizes.columns), "float32")
         count = loops.Cell("count")
 
@@ -188,14 +188,14 @@ class Product(Panels):
             set_count = count.set(e.Min(loops.index(length), loops.index(sizes.depth) - begin))
             return loop.sequence(
                 set_count,
-                self._made_plain(lanes, panel, begin, length, plain),
+                self._dequantize(lanes, panel, begin, length, plain),
                 self._rows(panel, begin, count.value, plain),
             )
 
         parts = loops.over(-(-sizes.depth // length), part, "part")
         return loops.allocated(parts, plain, count)
 
-    def _made_plain(
+    def _dequantize(
         self, lanes: _Decoder, panel: e.Expr, begin: e.Expr, length: int, plain: loop.Buffer
     ) -> loop.Stmt:
         """Convert the weights of ``length`` terms from ``begin`` on, as far as there are words, to floats in
@@ -252,7 +252,7 @@ class Product(Panels):
                 for v in range(VECTORS):
                     made.append(
                         lanes.each(
-                            lambda j, r=r, v=v, value=value: lanes.added(
+                            lambda j, r=r, v=v, value=value: lanes.accumulate(
                                 sums, r * VECTORS + v, j, value * loop.Load(plain, (k, lanes.at(v, j)))
                             )
                         )
@@ -262,15 +262,17 @@ class Product(Panels):
         def earlier(r: int) -> loop.Stmt:
             return self.over_columns(
                 panel,
-                lambda v, j, column: loops.store(sums, (r * VECTORS + v, j), self.earlier(row + r, column)),
+                lambda v, j, column: loops.store(
+                    sums, (r * VECTORS + v, j), self.stored_result(row + r, column)
+                ),
             )
 
         resumed = loop.If(begin > 0, loop.sequence(*(earlier(r) for r in range(height))))
-        stored = [self.stored(panel, row + r, sums, r) for r in range(height)]
+        stored = [self.store(panel, row + r, sums, r) for r in range(height)]
         body = loop.sequence(lanes.clear(sums), resumed, loops.over(count, term, "k"), *stored)
         return loops.allocated(body, sums)
 
-    def earlier(self, row: e.Expr, column: e.Expr) -> e.Expr:
+    def stored_result(self, row: e.Expr, column: e.Expr) -> e.Expr:
         """The result of a row and a column that was stored for the parts before."""
         stored = self.write(row, column, e.const(0, "float32"))
         assert isinstance(stored, loop.Store)
@@ -283,13 +285,13 @@ class _Decoder(Lanes):
 
     def add(self, sums: loop.Buffer, row: int, value: e.Expr) -> loop.Stmt:
         """Add ``value`` to all lanes."""
-        return self.each(lambda j: self.added(sums, row, j, self.lift(value)))
+        return self.each(lambda j: self.accumulate(sums, row, j, self.broadcast(value)))
 
-    def decoded(self, words: e.Expr, field: int) -> e.Expr:
+    def decode(self, words: e.Expr, field: int) -> e.Expr:
         """Field ``field`` of words, minus the middle code, as a float."""
         bits, middle = self.sizes.bits, self.sizes.middle
         shift = e.const(field * bits, "uint32")
-        moved = words if field == 0 else e.Call("shift_right", (words, self.lift(shift)), "uint32")
+        moved = words if field == 0 else e.Call("shift_right", (words, self.broadcast(shift)), "uint32")
         if not self.wide:
             code = e.cast("int32", moved & e.const(2**bits - 1, "uint32"))
             return e.cast("float32", code - middle)
@@ -301,8 +303,8 @@ class _Decoder(Lanes):
         )
 
 
-def _part(group: int) -> int:
+def _terms_of_part(group: int) -> int:
     """The number of terms in a part: whole groups, or a part that divides a group."""
-    if group <= PART:
-        return PART // group * group
-    return PART if group % PART == 0 else group
+    if group <= PART_TERMS:
+        return PART_TERMS // group * group
+    return PART_TERMS if group % PART_TERMS == 0 else group

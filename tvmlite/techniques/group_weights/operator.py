@@ -184,7 +184,7 @@ def _dense(call: Call, data: Tensor, packed: list[Tensor]) -> Tensor:
             return loops.load(rows, *unravelled(row, lead), k)
 
         made = Product(
-            _sizes(call, data, packed, data.shape[-1]), _written(out, lead), weight, scale, offset, read
+            _sizes(call, data, packed, data.shape[-1]), _store_results(out, lead), weight, scale, offset, read
         )
         return made.statements()
 
@@ -202,7 +202,7 @@ def _dense_codes(call: Call, data: list[Tensor], packed: list[Tensor]) -> Tensor
         offset = more[0] if more else None
         sizes = _sizes(call, data[0], packed, depth)
         made = IntegerProduct(
-            sizes, _written(out, lead), weight, scale, offset, codes, factor, total, lead, parts
+            sizes, _store_results(out, lead), weight, scale, offset, codes, factor, total, lead, parts
         )
         return made.statements()
 
@@ -217,5 +217,5 @@ def _sizes(call: Call, data: Tensor, packed: list[Tensor], depth: Dim) -> Sizes:
     return Sizes(product_of(data.shape[:-1]), depth, call["units"], columns, call["bits"], call["group"])
 
 
-def _written(out: loop.Buffer, lead: Shape) -> Write:
+def _store_results(out: loop.Buffer, lead: Shape) -> Write:
     return lambda row, column, value: loops.store(out, (*unravelled(row, lead), column), value)

@@ -14,7 +14,7 @@ from tvmlite.techniques.group_weights.layout import WORD
 VECTORS = 4
 """The vectors of columns in a panel: their independent sums hide the latency of an addition."""
 
-STREAM = 4096
+PREFETCH_BYTES = 4096
 """The prefetch distance of words in bytes: the hardware prefetcher stops at the end of each page."""
 
 
@@ -71,11 +71,11 @@ class Lanes:
         """The indices of a vector of sums."""
         return loops.index(row), self.at(0, j)
 
-    def lift(self, value: e.Expr) -> e.Expr:
+    def broadcast(self, value: e.Expr) -> e.Expr:
         """``value``, broadcast to all lanes if ``wide``."""
         return e.broadcast(value, self.sizes.lanes) if self.wide else value
 
-    def added(self, sums: loop.Buffer, row: int, j: e.Expr, value: e.Expr) -> loop.Stmt:
+    def accumulate(self, sums: loop.Buffer, row: int, j: e.Expr, value: e.Expr) -> loop.Stmt:
         """Add ``value`` to a vector of sums; if it is a product, a multiply-add may round once."""
         place = self.place(row, j)
         return loop.Store(sums, place, e.ContractedAdd(loop.Load(sums, place), value))
@@ -83,7 +83,7 @@ class Lanes:
     def clear(self, sums: loop.Buffer) -> loop.Stmt:
         """Set all of ``sums`` to zero."""
         rows = int(sums.shape[0].value)  # type: ignore[attr-defined]
-        zero = self.lift(e.const(0.0, "float32"))
+        zero = self.broadcast(e.const(0.0, "float32"))
         return loop.sequence(
             *(self.each(lambda j, r=r: loop.Store(sums, self.place(r, j), zero)) for r in range(rows))
         )
@@ -107,14 +107,14 @@ class Panels:
         pragmas = ((loop.SWEEP, True),)
         return loop.For(number, loops.index(0), extent, body(number), loop.PARALLEL, pragmas)
 
-    def asked_for(self, panel: e.Expr, word: e.Expr, vector: int) -> loop.Stmt:
-        """Prefetch the vector of words ``STREAM`` bytes after this one, which may be in the next panel, or
+    def prefetch(self, panel: e.Expr, word: e.Expr, vector: int) -> loop.Stmt:
+        """Prefetch the vector of words ``PREFETCH_BYTES`` after this one, which may be in the next panel, or
         past the last one."""
-        ahead = STREAM // (self.sizes.columns * WORD // 8)
+        ahead = PREFETCH_BYTES // (self.sizes.columns * WORD // 8)
         place = (panel, word + ahead, loops.index(vector * self.sizes.lanes))
         return loop.Evaluate(e.Call("prefetch", (loop.Load(self.weight, place),), "int32"))
 
-    def stored(self, panel: e.Expr, row: e.Expr, totals: loop.Buffer, first: int) -> loop.Stmt:
+    def store(self, panel: e.Expr, row: e.Expr, totals: loop.Buffer, first: int) -> loop.Stmt:
         """Store a row's totals, from ``totals[first * VECTORS]`` on, as results."""
         return self.over_columns(
             panel, lambda v, j, column: self.write(row, column, loops.load(totals, first * VECTORS + v, j))

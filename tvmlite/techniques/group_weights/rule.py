@@ -26,11 +26,11 @@ from tvmlite.techniques.group_weights.operator import (
 )
 from tvmlite.techniques.group_weights.panels import VECTORS
 
-NAMES = ((DENSE, DENSE_OFFSET), (DENSE_CODES, DENSE_CODES_OFFSET))
+OPERATORS = ((DENSE, DENSE_OFFSET), (DENSE_CODES, DENSE_CODES_OFFSET))
 """The operators for float data and for quantized data, each without and with zero points."""
 
 
-ALLOWED, STATED_ERROR = 16, 2.0**-14
+ALLOWED_BITS, STATED_ERROR = 16, 2.0**-14
 """The bits that float data are rounded to, and the least error bound that allows it: terms have errors of up
 to 2^-16 of the largest in their group, results of some 2^-15 of the largest one."""
 
@@ -42,11 +42,11 @@ def pack_group_weights(target: Target, error_bound: float = 0.0) -> Callable[[Mo
     Float data are rounded to 16 bits if ``error_bound`` allows it and the target multiplies bytes.
     """
     columns = VECTORS * target.lanes("float32")
-    allowed = ALLOWED if error_bound >= STATED_ERROR and multiplies_bytes(target) else 0
+    data_bits_allowed = ALLOWED_BITS if error_bound >= STATED_ERROR and multiplies_bytes(target) else 0
 
     def pack_group_weights(module: Module) -> Module:
         main, codes = module.main, {}
-        body = rewrite(main.body, lambda node: _pack(node, columns, allowed, codes))
+        body = rewrite(main.body, lambda node: _pack(node, columns, data_bits_allowed, codes))
         return module if body is main.body else module.with_main(dataclasses.replace(main, body=body))
 
     return pack_group_weights
@@ -56,7 +56,7 @@ _Codes = dict[tuple[Expr, int, int], Call]
 """The calls that compute codes of data, by the data, group and bits."""
 
 
-def _pack(node: Expr, columns: int, allowed: int, codes: _Codes) -> Expr:
+def _pack(node: Expr, columns: int, data_bits_allowed: int, codes: _Codes) -> Expr:
     match node:
         case Call(
             "nn.contrib_dense_group_quantized",
@@ -64,11 +64,11 @@ def _pack(node: Expr, columns: int, allowed: int, codes: _Codes) -> Expr:
         ) if _can_pack(node, data, weight, scale):
             depth = tensor_type_of(data).shape[-1]
             assert isinstance(depth, int)
-            packed = _packed(node, depth, weight, scale, zero_point, columns)
-            data_bits = node["data_bits"] or allowed * (node["group"] <= MOST_TERMS[ALLOWED])
-            args = [*(_in_codes(node, data, data_bits, codes) if data_bits else [data]), *packed]
+            packed = _packed_weight(node, depth, weight, scale, zero_point, columns)
+            data_bits = node["data_bits"] or data_bits_allowed * (node["group"] <= MOST_TERMS[ALLOWED_BITS])
+            args = [*(_quantized_data(node, data, data_bits, codes) if data_bits else [data]), *packed]
             attrs = {"bits": node["bits"], "group": node["group"], "units": weight.shape[0]}
-            name = NAMES[data_bits > 0][len(packed) - 2]
+            name = OPERATORS[data_bits > 0][len(packed) - 2]
             return Call(name, tuple(args), canonical(attrs), node.span)
         case _:
             return node
@@ -80,7 +80,7 @@ def _can_pack(node: Call, data: Expr, weight: Constant, scale: Constant) -> bool
     return floats and node["group"] * node["bits"] % WORD == 0 and weight.size > 0
 
 
-def _in_codes(node: Call, data: Expr, data_bits: int, codes: _Codes) -> list[Expr]:
+def _quantized_data(node: Call, data: Expr, data_bits: int, codes: _Codes) -> list[Expr]:
     """The codes of ``data``, their scales and their sums, shared by all its products."""
     key = data, node["group"], data_bits
     if key not in codes:
@@ -88,7 +88,7 @@ def _in_codes(node: Call, data: Expr, data_bits: int, codes: _Codes) -> list[Exp
     return [TupleGetItem(codes[key], n, node.span) for n in range(3)]
 
 
-def _packed(
+def _packed_weight(
     node: Call, depth: int, weight: Constant, scale: Constant, zero_point: Constant, columns: int
 ) -> list[Expr]:
     """The words of a weight with rows of ``depth`` terms, its scales, and its zero points, if any."""
@@ -102,11 +102,11 @@ def _packed(
     words = DeferredConstant(shape, np.dtype("uint32"), fill, node.span)
     groups = (shape[0], scale.shape[1], columns)
     offset = _offset(zero_point, bits, scale.shape)
-    packed = [words, _in_panels(_short(scale), groups, node)]
+    packed = [words, _in_panels(_half_if_exact(scale), groups, node)]
     return packed if offset is None else [*packed, _in_panels(offset, groups, node)]
 
 
-def _short(scale: Constant) -> np.ndarray:
+def _half_if_exact(scale: Constant) -> np.ndarray:
     """The scales, in 16 bits if that is exact, since reading them also takes time."""
     values = scale.data
     if values.dtype == np.float16:

@@ -11,7 +11,7 @@ from tvmlite.techniques.inner_product.apply_winograd_dense import apply_winograd
 __all__ = ["operator", "schedule"]
 
 
-def _within(options: Options) -> Pass | None:
+def _make_pass(options: Options) -> Pass | None:
     if not options.error_bound:
         return None
     return apply_winograd_dense(options.target, options.error_bound, options.decisions)
@@ -22,7 +22,7 @@ register(
         "inner_product",
         "apply_winograd_dense",
         Stage.DENSE_ALGORITHMS,
-        _within,
+        _make_pass,
         lambda target: target and apply_winograd_dense(target),
         for_vectors=True,
     )

@@ -19,7 +19,7 @@ from tvmlite.relay.passes.decisions import Decisions, decide
 from tvmlite.relay.passes.graph_pass import map_functions
 from tvmlite.te.templates.group import number, product
 from tvmlite.techniques.inner_product import operator as dense_winograd
-from tvmlite.techniques.winograd.apply_winograd import checked_bound
+from tvmlite.techniques.winograd.apply_winograd import check_bound
 
 INNER_PRODUCT = "inner product"
 """The name of the alternative to ``direct``."""
@@ -36,10 +36,10 @@ def apply_winograd_dense(
 ) -> Callable[[Module], Module]:
     """The pass for ``target`` that allows errors up to ``error_bound``, to be run before weights are packed.
     A bound that is negative or not a finite number is a ConfigError."""
-    checked_bound(error_bound)
+    check_bound(error_bound)
 
     def apply_winograd_dense(module: Module) -> Module:
-        if not adds_beside_multiplying(target):
+        if not has_separate_additions(target):
             return module
         return map_functions(
             module, lambda body: rewrite(body, lambda node: _rule(node, target, error_bound, decisions))
@@ -48,7 +48,7 @@ def apply_winograd_dense(
     return apply_winograd_dense
 
 
-def adds_beside_multiplying(target: Target) -> bool:
+def has_separate_additions(target: Target) -> bool:
     """Whether additions have their own ports, and can broadcast a scalar operand from memory, as those of
     AVX-512: separate loads would cost all that is saved."""
     return target.machine.separate_additions and target.has("avx512f")

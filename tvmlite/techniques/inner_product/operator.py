@@ -49,7 +49,7 @@ EXPONENT, SMALLEST, LARGEST, INVERSE = 255 << 23, 1 << 23, 253 << 23, 254 << 23
 magnitude; and the number from which a power's bits are subtracted to get those of its inverse."""
 
 
-MOST = 40
+MOST_EXPONENT = 40
 """The largest exponent of a term's or a column's scale, far beyond the range of a model's weights."""
 
 INNER_PRODUCT = Anchor("dense_winograd")
@@ -86,8 +86,8 @@ class Terms:
 
 def stated_error(terms: int) -> float:
     """The largest error of sums of ``terms`` products, relative to the largest of them."""
-    of_root, of_each = ERRORS
-    return (of_root * math.sqrt(terms) + of_each * terms) * float(np.finfo("float32").eps) / 2
+    per_root, per_term = ERRORS
+    return (per_root * math.sqrt(terms) + per_term * terms) * float(np.finfo("float32").eps) / 2
 
 
 @dataclass(frozen=True)
@@ -118,8 +118,10 @@ class Weight:
 
 
 def _powers_of_two(magnitudes: np.ndarray) -> np.ndarray:
-    """The powers of two not above ``magnitudes``, with exponents limited to ``MOST``; 1 for zero."""
-    return np.where(magnitudes > 0, 2.0 ** np.clip(np.frexp(magnitudes)[1] - 1, -MOST, MOST), 1.0)
+    """The powers of two not above ``magnitudes``, with exponents limited to ``MOST_EXPONENT``; 1 for zero."""
+    return np.where(
+        magnitudes > 0, 2.0 ** np.clip(np.frexp(magnitudes)[1] - 1, -MOST_EXPONENT, MOST_EXPONENT), 1.0
+    )
 
 
 def column_sums(packed: np.ndarray) -> np.ndarray:
@@ -191,8 +193,8 @@ def dense(call: Call, data: te.Tensor, weight: te.Tensor, terms: te.Tensor, colu
 
     def element(*at: Any) -> e.Expr:
         row, outer, lane = ravelled(at[:-1], lead), at[-1] // block, at[-1] % block
-        apart = product[row, outer, lane] - (sums[row] + columns[outer, 0, lane])
-        return apart * (_as_float(power(row)) * columns[outer, 1, lane])
+        unscaled = product[row, outer, lane] - (sums[row] + columns[outer, 0, lane])
+        return unscaled * (_as_float(power(row)) * columns[outer, 1, lane])
 
     types = (TensorType(one.shape, one.dtype) for one in (data, weight))
     shape = dense_pack_type(call, *types).shape

@@ -9,14 +9,14 @@ from tvmlite.te.templates.share import chunk_size, enough, share, threads_for
 from tvmlite.te.templates.table import template
 from tvmlite.te.templates.tile import tail_of
 from tvmlite.te.tensor.tensor import ComputeOp, Operation
-from tvmlite.techniques.common.nest import ENOUGH_COLUMN_TILES, Panel, in_registers, shared_out
-from tvmlite.techniques.common.prefetch import fetch_ahead
-from tvmlite.techniques.elementwise.injective import elementwise_loops, finish
+from tvmlite.techniques.common.nest import ENOUGH_COLUMN_TILES, Panel, in_registers, order_and_parallelize
+from tvmlite.techniques.common.prefetch import prefetch_next_panel
+from tvmlite.techniques.elementwise.injective import elementwise_loops, schedule_other_outputs
 from tvmlite.techniques.inner_product.operator import INNER_PRODUCT
 from tvmlite.techniques.reduction.reduction import place_rows, reduce_row
-from tvmlite.techniques.winograd.schedule import SPACED
+from tvmlite.techniques.winograd.schedule import CONFLICTING_STRIDE
 
-OTHERS = 6
+REGISTERS_BESIDE_SUMS = 6
 """The vector registers of a tile that hold no sums: three weights of an iteration, two crosswise sums, and
 one more."""
 
@@ -29,7 +29,7 @@ LEAST_ROWS = 4
 ROWS_AT_ONCE = 8
 """The number of rows whose pair sums are computed in parallel: a row's additions wait for each other."""
 
-TURNS = (1, 2, 4)
+GROUPS_PER_ITERATION = (1, 2, 4)
 """The numbers of groups of terms that one iteration of the reduction's loop may take."""
 
 
@@ -37,15 +37,15 @@ TURNS = (1, 2, 4)
 def dense_winograd(group: Group) -> None:
     """Scale the rows and compute the sums of their pairs; then compute tiles, as in a matrix product.
 
-    Knobs: ``tile``, its rows; ``turns``, how many iterations are unrolled; ``ahead``, whether the
-    next panel of weights is prefetched while one is used (``fetch_ahead``); those of ``shared_out``.
+    Knobs: ``tile``, its rows; ``turns``, how many iterations are unrolled; ``ahead``, whether the next panel
+    of weights is prefetched while one is used (``prefetch_next_panel``); those of ``order_and_parallelize``.
     """
     anchor = group.tagged("matmul_packed")[-1]
     host = group.host(group.readers(anchor.output(0))[0].output(0))
     _prepare(group, host.op)
     row, outer, lane = anchor.axis
     threads = threads_for(group.target, work_of(anchor))
-    stage, height, blocks = group.stage(host), _height(group, anchor, threads), extent_of(outer)
+    stage, height, blocks = group.stage(host), _tile_rows(group, anchor, threads), extent_of(outer)
     *lead, column = group.axes(host)
     columns, lanes = stage.split(column, factor=extent_of(lane))
     tail = tail_of(extent_of(row))
@@ -53,20 +53,20 @@ def dense_winograd(group: Group) -> None:
     in_registers(stage, [inner], lanes, [columns, tiles])
     panels = {"columns": Panel(0, blocks), "rows": Panel(1, extent_of(row))}
     grain, least = int(enough(blocks, ENOUGH_COLUMN_TILES, threads)), 0 if tail == GUARD else 1
-    place = shared_out(group, stage, [], [columns, tiles], panels, threads, grain, least)
+    place = order_and_parallelize(group, stage, [], [columns, tiles], panels, threads, grain, least)
     iteration, step = anchor.reduce_axis
     count = extent_of(iteration) or 1
-    several = group.knob("turns", [n for n in TURNS if count % n == 0])
+    several = group.knob("turns", [n for n in GROUPS_PER_ITERATION if count % n == 0])
     ahead = group.knob("ahead", ("panel", 0), "panel" if place is tiles else 0)
     computed = group.stage(anchor)
     computed.compute_at(stage, place)
-    iteration, again = computed.split(iteration, factor=several)
-    computed.reorder(iteration, again, step, *anchor.axis)
-    in_registers(computed, [again, step, row, outer], lane)
+    iteration, group_loop = computed.split(iteration, factor=several)
+    computed.reorder(iteration, group_loop, step, *anchor.axis)
+    in_registers(computed, [group_loop, step, row, outer], lane)
     if ahead == "panel":
         taken = several * (extent_of(step) or 1)
-        fetch_ahead(computed, stage, place, iteration, count // several, several=taken)
-    finish(group, host)
+        prefetch_next_panel(computed, stage, place, iteration, count // several, several=taken)
+    schedule_other_outputs(group, host)
 
 
 def _prepare(group: Group, host: Operation) -> None:
@@ -79,7 +79,7 @@ def _prepare(group: Group, host: Operation) -> None:
     threads = threads_for(group.target, work_of(formula))
     place_rows(group, magnitudes, magnitudes.output(0), partials, threads)
     elementwise_loops(group, rows.output(0))
-    group.stage(rows).storage_align(rows.axis[0], SPACED, group.target.lanes("float32"))
+    group.stage(rows).storage_align(rows.axis[0], CONFLICTING_STRIDE, group.target.lanes("float32"))
     stage = group.stage(sums)
     threads = threads_for(group.target, work_of(group.formula(rows.output(0))))
     at_once = chunk_size(extent_of(sums.axis[0]), 1, ROWS_AT_ONCE, threads)
@@ -91,11 +91,11 @@ def _prepare(group: Group, host: Operation) -> None:
     share(stage, places, threads, "a row")
 
 
-def _height(group: Group, anchor: ComputeOp, threads: int) -> int:
+def _tile_rows(group: Group, anchor: ComputeOp, threads: int) -> int:
     """The knob ``tile``: the number of rows computed at once; by default the one with the fewest rows past
     the last and enough tiles for ``threads``."""
     rows, blocks = extent_of(anchor.axis[0]), extent_of(anchor.axis[1])
-    most = group.target.vector_registers - OTHERS
+    most = group.target.vector_registers - REGISTERS_BESIDE_SUMS
     heights = [n for n in range(LEAST_ROWS, most + 1) if rows is None or n <= rows] or [1]
     high = [n for n in heights if n >= ENOUGH_ROWS] or heights[-1:]
     default = high[-1] if rows is None else min(high, key=lambda n: (-(-rows // n) * n, -n))

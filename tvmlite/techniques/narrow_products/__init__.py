@@ -7,7 +7,7 @@ functions of one quantized tensor become lookup tables.
 from tvmlite.relay.passes.target_passes import Stage, TargetPass, register
 from tvmlite.techniques.common.dot import DOT_INSTRUCTIONS, DotInstructions
 from tvmlite.techniques.narrow_products import lookup, quantized_lstm
-from tvmlite.techniques.narrow_products.instructions import dot_instruction, quads
+from tvmlite.techniques.narrow_products.instructions import dot_instruction, vector_quads
 from tvmlite.techniques.narrow_products.integer_products import integer_products
 from tvmlite.techniques.narrow_products.known_range import known_range
 from tvmlite.techniques.narrow_products.lookup_tables import lookup_tables
@@ -63,4 +63,4 @@ register(
     )
 )
 
-DOT_INSTRUCTIONS["narrow_products"] = DotInstructions(quads, dot_instruction)
+DOT_INSTRUCTIONS["narrow_products"] = DotInstructions(vector_quads, dot_instruction)

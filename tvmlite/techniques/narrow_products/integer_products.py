@@ -28,17 +28,17 @@ from tvmlite.techniques.common.dot import quads_of
 from tvmlite.techniques.common.quads import QUAD
 from tvmlite.techniques.narrow_products.quantized import (
     CONVOLUTIONS,
-    EXACT,
+    LARGEST_EXACT,
     Quantized,
     as_scaled_sums,
-    fixed,
-    known,
-    of_sign,
+    constant_elements,
+    known_shape,
     quantized,
     scaled_sums,
+    with_sign,
 )
 
-MOST_TOGETHER, MOST_OF_POINTS = 8, 2
+MOST_MERGED, MOST_MERGED_POINTWISE = 8, 2
 """The most groups that are merged into one, for windows and for 1x1. With bytes, a merged group is still
 faster than separate groups of floats, zeros included: measured on chains of convolutions in groups of 4 to 16
 channels."""
@@ -84,7 +84,7 @@ def _operands(
     rows, columns = quantized(data), quantized(weight)
     if rows is None or columns is None or not rows.is_uniform or tensor_type_of(node).dtype != "float32":
         return None
-    stored, shape = known(columns.codes), fixed(tensor_type_of(weight).shape)
+    stored, shape = constant_elements(columns.codes), known_shape(tensor_type_of(weight).shape)
     if stored is None or shape is None or stored.dtype not in (np.int8, np.uint8) or not stored.size:
         return None
     stored = stored.reshape(shape)
@@ -95,7 +95,7 @@ def _operands(
     count = stored.shape[axis]
     if moved.min() < -128 or moved.max() > 127 or stored.size // count > MOST_TERMS:
         return None
-    rows = of_sign(rows, sign)
+    rows = with_sign(rows, sign)
     if rows is None:
         return None
     scale = rows.scale.reshape(()) * np.broadcast_to(columns.scale.reshape(-1), (count,))
@@ -114,8 +114,8 @@ def _product(node: Call, data: Expr, weight: Expr, axis: int, sign: str) -> Expr
     if not same_dim(tensor_type_of(codes).shape[-1], kernel.shape[1]):
         codes = make("reshape", codes, newshape=(-1, kernel.shape[1]), span=span)
     made = make("nn.dense", codes, Constant(np.ascontiguousarray(kernel), span), out_dtype="int32", span=span)
-    sums = _less_zero_point(made, kernel.sum(1, dtype=np.int32), rows.zero)
-    return _shaped_as(scaled_sums(sums, scale), node)
+    sums = _minus_zero_point(made, kernel.sum(1, dtype=np.int32), rows.zero)
+    return _reshaped_like(scaled_sums(sums, scale), node)
 
 
 def _convolution(node: Call, data: Expr, weight: Expr, rank: int, sign: str, lanes: int) -> Expr:
@@ -132,70 +132,77 @@ def _convolution(node: Call, data: Expr, weight: Expr, rank: int, sign: str, lan
     if layouts != (windows.LAYOUTS[rank], WEIGHT_LAYOUTS[rank], windows.LAYOUTS[rank]):
         return node
     if isinstance(weight, Constant) and weight.data.dtype == np.int8:
-        return _of_wider_groups(node, data, weight, sign, lanes)
+        return _with_merged_groups(node, data, weight, sign, lanes)
     found = _operands(node, data, weight, 0, sign)
     if found is None:
         return node
     rows, kernel, scale = found
     depthwise = lanes > 1 and node["groups"] == kernel.shape[0] > 1 and kernel.shape[1] == 1
-    if depthwise and _largest(kernel) > EXACT:
+    if depthwise and _bound(kernel) > LARGEST_EXACT:
         return node
     sums = kernel.reshape(kernel.shape[0], -1).sum(1, dtype=np.int32).reshape(-1, *(1,) * rank)
     attrs, codes, span = dict(node.attrs), rows.codes, node.span
     if not depthwise:
-        joined = _groups_together(kernel.shape, node["groups"], lanes)
-        if joined is None:
+        merge_count = _groups_to_merge(kernel.shape, node["groups"], lanes)
+        if merge_count is None:
             return node
-        kernel, attrs["groups"] = _with_zeros(kernel, node["groups"], joined), node["groups"] // joined
+        kernel, attrs["groups"] = (
+            _merged_groups(kernel, node["groups"], merge_count),
+            node["groups"] // merge_count,
+        )
     attrs["out_dtype"] = "float32" if depthwise else "int32"
     if not same_shape(tensor_type_of(codes).shape, tensor_type_of(data).shape):
         codes = make("reshape", codes, newshape=tensor_type_of(data).shape, span=span)
     begins, ends = windows.padding_of(node, rank)
     if rows.zero.any() and any((*begins, *ends)):
-        ends = _read_ends(node, data, kernel.shape[2:], begins, ends)
+        ends = _padding_read(node, data, kernel.shape[2:], begins, ends)
         widths = ((0, 0), (0, 0), *zip(begins, ends, strict=True))
         codes = make("nn.pad", codes, pad_width=widths, pad_value=float(rows.zero.reshape(())), span=span)
         attrs["padding"] = (0,) * (2 * rank)
     made = Call(node.op, (codes, Constant(kernel, span)), canonical(attrs), span)
-    return scaled_sums(_less_zero_point(made, sums, rows.zero), scale.reshape(sums.shape))
+    return scaled_sums(_minus_zero_point(made, sums, rows.zero), scale.reshape(sums.shape))
 
 
-def _of_wider_groups(node: Call, data: Expr, weight: Constant, sign: str, lanes: int) -> Call:
+def _with_merged_groups(node: Call, data: Expr, weight: Constant, sign: str, lanes: int) -> Call:
     """``node`` with groups merged, if it is a convolution of bytes whose groups are too narrow."""
     groups, kernel = node["groups"], weight.data
-    joined = _groups_together(kernel.shape, groups, lanes)
+    merge_count = _groups_to_merge(kernel.shape, groups, lanes)
     kinds = tensor_type_of(data).dtype, tensor_type_of(node).dtype
-    if joined in (None, 1) or kinds != (sign, "int32"):
+    if merge_count in (None, 1) or kinds != (sign, "int32"):
         return node
-    attrs = canonical({**dict(node.attrs), "groups": groups // joined})
-    return Call(node.op, (data, Constant(_with_zeros(kernel, groups, joined), weight.span)), attrs, node.span)
+    attrs = canonical({**dict(node.attrs), "groups": groups // merge_count})
+    return Call(
+        node.op, (data, Constant(_merged_groups(kernel, groups, merge_count), weight.span)), attrs, node.span
+    )
 
 
-def _groups_together(shape: Sequence[int], groups: int, lanes: int) -> int | None:
+def _groups_to_merge(shape: Sequence[int], groups: int, lanes: int) -> int | None:
     """How many of ``groups`` to merge for outputs that are whole vectors and inputs that are a multiple of
     four; None if that takes too many."""
     if groups == 1 or lanes == 1:
         return 1
     outputs, inputs = shape[0] // groups, shape[1]
-    most = MOST_TOGETHER if math.prod(shape[2:]) > 1 else MOST_OF_POINTS
+    most = MOST_MERGED if math.prod(shape[2:]) > 1 else MOST_MERGED_POINTWISE
     counts = (count for count in range(1, min(groups, most) + 1) if groups % count == 0)
     fits = (n for n in counts if outputs * n % lanes == 0 and (inputs * n % QUAD == 0 or n == groups))
     return next(fits, None)
 
 
-def _with_zeros(kernel: np.ndarray, groups: int, joined: int) -> np.ndarray:
-    """``kernel`` of ``groups`` groups, with ``joined`` groups merged into one and zeros between them."""
-    if joined == 1:
+def _merged_groups(kernel: np.ndarray, groups: int, merge_count: int) -> np.ndarray:
+    """``kernel`` of ``groups`` groups, with ``merge_count`` groups merged into one and zeros between them."""
+    if merge_count == 1:
         return kernel
     outputs, inputs, *window = kernel.shape
-    made = np.zeros((groups // joined, joined, outputs // groups, joined, inputs, *window), kernel.dtype)
-    parts = kernel.reshape(groups // joined, joined, outputs // groups, inputs, *window)
-    for own in range(joined):
+    made = np.zeros(
+        (groups // merge_count, merge_count, outputs // groups, merge_count, inputs, *window), kernel.dtype
+    )
+    parts = kernel.reshape(groups // merge_count, merge_count, outputs // groups, inputs, *window)
+    for own in range(merge_count):
         made[:, own, :, own] = parts[:, own]
-    return made.reshape(outputs, joined * inputs, *window)
+    return made.reshape(outputs, merge_count * inputs, *window)
 
 
-def _read_ends(
+def _padding_read(
     node: Call, data: Expr, kernel: Sequence[int], begins: Sequence[int], ends: Sequence[int]
 ) -> tuple[int, ...]:
     """The padding after ``data`` that windows read: with strides, they may not reach the last elements."""
@@ -209,7 +216,7 @@ def _read_ends(
     return tuple(made)
 
 
-def _less_zero_point(made: Expr, sums: np.ndarray, zero: np.ndarray) -> Expr:
+def _minus_zero_point(made: Expr, sums: np.ndarray, zero: np.ndarray) -> Expr:
     """``made`` minus the contribution of the data's zero point."""
     if not zero.any():
         return made
@@ -217,7 +224,7 @@ def _less_zero_point(made: Expr, sums: np.ndarray, zero: np.ndarray) -> Expr:
     return make("add", made, moved, span=getattr(made, "span", None))
 
 
-def _largest(kernel: np.ndarray) -> int:
+def _bound(kernel: np.ndarray) -> int:
     """A bound on the sums of products of bytes with ``kernel``, including the zero point's contribution."""
     return 2 * 255 * int(np.abs(kernel.reshape(kernel.shape[0], -1).astype(np.int64)).sum(1).max())
 
@@ -246,18 +253,18 @@ def _with_bias(node: Call, data: Expr, bias: Expr) -> Expr:
         case Call("add", (inner, Constant(before))):
             sums, moved = inner, before.astype(np.int32) + moved
     dtype = tensor_type_of(sums).dtype
-    if dtype == "float32" and _greatest(sums, moved) > EXACT:
+    if dtype == "float32" and _bound_with_bias(sums, moved) > LARGEST_EXACT:
         return node
     made = scaled_sums(make("add", sums, constant(moved, dtype), span=span), scale)
-    return _shaped_as(made, node)
+    return _reshaped_like(made, node)
 
 
-def _greatest(sums: Expr, moved: np.ndarray) -> int:
+def _bound_with_bias(sums: Expr, moved: np.ndarray) -> int:
     """A bound on the sum of ``sums``, a convolution, and ``moved``."""
     assert isinstance(sums, Call)
-    kernel = known(sums.args[1])
+    kernel = constant_elements(sums.args[1])
     assert kernel is not None
-    return _largest(kernel) + int(np.abs(moved.astype(np.int64)).max())
+    return _bound(kernel) + int(np.abs(moved.astype(np.int64)).max())
 
 
 def _same_scale(one: np.ndarray, other: np.ndarray, shape: tuple[int, ...]) -> bool:
@@ -273,7 +280,7 @@ def _quantized_bias(bias: Expr) -> tuple[np.ndarray, np.ndarray] | None:
     value = through_views(bias)
     match value:
         case Call("qnn.dequantize", (codes, scale, zero)):
-            parts = known(codes), known(scale), known(zero)
+            parts = constant_elements(codes), constant_elements(scale), constant_elements(zero)
             if any(part is None for part in parts) or parts[0].dtype != np.int32 or parts[2].any():  # type: ignore[union-attr]
                 return None
             shape = tensor_type_of(bias).shape
@@ -292,7 +299,7 @@ def _broadcasts(codes: np.ndarray, shape: tuple) -> bool:
     return all(have == 1 or same_dim(have, want) for have, want in zip(codes.shape, last, strict=True))
 
 
-def _shaped_as(made: Expr, node: Call) -> Expr:
+def _reshaped_like(made: Expr, node: Call) -> Expr:
     shape = tensor_type_of(node).shape
     if same_shape(tensor_type_of(made).shape, shape):
         return made

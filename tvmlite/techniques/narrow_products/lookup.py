@@ -25,7 +25,7 @@ BYTES: Dtypes = "int8 or uint8", lambda dtype: dtype in ("int8", "uint8")
 CODES = 256
 """The number of values of a byte."""
 
-AT_ONCE = 64
+BYTES_PER_VECTOR = 64
 """The bytes of a register."""
 
 NEEDS, PERMUTE = "avx512vbmi", "llvm.x86.avx512.vpermi2var.qi.512"
@@ -53,36 +53,38 @@ def lookup(call: Call, data: Tensor, table: Tensor) -> list[Tensor]:
 
     def body(codes: loop.Buffer, values: loop.Buffer, made: loop.Buffer) -> loop.Stmt:
         def one(at: e.Expr) -> loop.Stmt:
-            return loops.store(made, (at,), loops.load(values, _place(loops.load(codes, at))))
+            return loops.store(made, (at,), loops.load(values, _index(loops.load(codes, at))))
 
         def several(n: e.Expr) -> loop.Stmt:
-            begin = n * AT_ONCE
-            portable = loops.over(AT_ONCE, lambda j: one(begin + j), "j")
-            return loop.Choice((NEEDS,), _permuted(codes, values, made, begin), portable)
+            begin = n * BYTES_PER_VECTOR
+            portable = loops.over(BYTES_PER_VECTOR, lambda j: one(begin + j), "j")
+            return loop.Choice((NEEDS,), _permute(codes, values, made, begin), portable)
 
-        whole = e.FloorDiv(count, loops.index(AT_ONCE))
+        whole = e.FloorDiv(count, loops.index(BYTES_PER_VECTOR))
         vectors = loops.over(whole, several, "n", kind=loop.PARALLEL)
-        rest = loops.over(count - whole * AT_ONCE, one, "i", start=whole * AT_ONCE)
+        rest = loops.over(count - whole * BYTES_PER_VECTOR, one, "i", start=whole * BYTES_PER_VECTOR)
         return loop.sequence(vectors, rest)
 
     return loops.extern("lookup", [data, table], [(data.shape, table.dtype)], body)
 
 
-def _place(code: e.Expr) -> e.Expr:
+def _index(code: e.Expr) -> e.Expr:
     """The index of ``code`` in the table."""
     return e.cast("int32", code) - int(dtypes.limits(code.dtype)[0])
 
 
-def _permuted(codes: loop.Buffer, values: loop.Buffer, made: loop.Buffer, begin: e.Expr) -> loop.Stmt:
-    """Look up ``AT_ONCE`` codes from ``begin`` on in both halves of the table."""
-    kind = f"uint8x{AT_ONCE}"
-    places = reinterpret(kind, codes.vload((begin,), f"{codes.dtype}x{AT_ONCE}"))
+def _permute(codes: loop.Buffer, values: loop.Buffer, made: loop.Buffer, begin: e.Expr) -> loop.Stmt:
+    """Look up ``BYTES_PER_VECTOR`` codes from ``begin`` on in both halves of the table."""
+    kind = f"uint8x{BYTES_PER_VECTOR}"
+    places = reinterpret(kind, codes.vload((begin,), f"{codes.dtype}x{BYTES_PER_VECTOR}"))
     if codes.dtype == "int8":
-        places = places ^ e.const(0x80, "uint8", AT_ONCE)
+        places = places ^ e.const(0x80, "uint8", BYTES_PER_VECTOR)
     quarters = [
-        reinterpret(kind, values.vload((loops.index(k * AT_ONCE),), f"{values.dtype}x{AT_ONCE}"))
-        for k in range(CODES // AT_ONCE)
+        reinterpret(
+            kind, values.vload((loops.index(k * BYTES_PER_VECTOR),), f"{values.dtype}x{BYTES_PER_VECTOR}")
+        )
+        for k in range(CODES // BYTES_PER_VECTOR)
     ]
     low, high = (call_llvm_intrin(kind, PERMUTE, quarters[k], places, quarters[k + 1]) for k in (0, 2))
-    chosen = e.Select(places < e.const(0x80, "uint8", AT_ONCE), low, high)
-    return made.vstore((begin,), reinterpret(f"{made.dtype}x{AT_ONCE}", chosen))
+    chosen = e.Select(places < e.const(0x80, "uint8", BYTES_PER_VECTOR), low, high)
+    return made.vstore((begin,), reinterpret(f"{made.dtype}x{BYTES_PER_VECTOR}", chosen))

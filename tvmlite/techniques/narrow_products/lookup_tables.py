@@ -68,7 +68,7 @@ def _with_tables(body: Expr, tables: dict[Expr, tuple[Expr, Constant]]) -> Expr:
 def _sources(node: Expr, known_sources: dict[Expr, Sources]) -> Sources:
     """The sources of ``node``. Bytes that depend on only one tensor of bytes have that as their source; other
     bytes are a source themselves."""
-    if _is_number(node):
+    if _is_scalar_constant(node):
         return frozenset()
     if not _is_elementwise(node):
         return frozenset((node,))
@@ -76,11 +76,11 @@ def _sources(node: Expr, known_sources: dict[Expr, Sources]) -> Sources:
     found = frozenset[Expr]().union(*(known_sources[arg] for arg in node.args))
     if not _is_bytes(node):
         return found
-    alone = len(found) == 1 and all(_is_bytes(one) and _shaped_alike(one, node) for one in found)
+    alone = len(found) == 1 and all(_is_bytes(one) and _have_same_shape(one, node) for one in found)
     return found if alone else frozenset((node,))
 
 
-def _is_number(node: Expr) -> bool:
+def _is_scalar_constant(node: Expr) -> bool:
     """Whether ``node`` is a constant of one element, perhaps cast or reshaped. The elements of others are not
     read: weights may be large, and in a file."""
     while isinstance(node, Call) and (node.op == "cast" or is_view(node)):
@@ -103,7 +103,7 @@ def _is_bytes(node: Expr) -> bool:
     return isinstance(type_, TensorType) and type_.dtype in ("int8", "uint8")
 
 
-def _shaped_alike(one: Expr, other: Expr) -> bool:
+def _have_same_shape(one: Expr, other: Expr) -> bool:
     return same_shape(tensor_type_of(one).shape, tensor_type_of(other).shape)
 
 

@@ -15,14 +15,14 @@ from tvmlite.relay.ir.types import Shape, same_shape
 from tvmlite.relay.ops.convolutions.conv import WEIGHT_LAYOUTS
 from tvmlite.relay.passes.patterns import selects, through_views
 
-HALF = 128
+SIGN_OFFSET = 128
 """The difference of uint8 and int8 codes for the same value, which differ in the highest bit only."""
 
 
 CONVOLUTIONS = {f"nn.conv{rank}d": rank for rank in WEIGHT_LAYOUTS}
 """The convolutions, with the number of their spatial axes."""
 
-EXACT = 1 << 24
+LARGEST_EXACT = 1 << 24
 """Integers up to this magnitude are exact in float32."""
 
 
@@ -53,7 +53,7 @@ def quantized(value: Expr) -> Quantized | None:
         base = through_views(base.args[0])
     match base:
         case Call("qnn.dequantize", (codes, scale, zero)):
-            parts = known(scale), known(zero)
+            parts = constant_elements(scale), constant_elements(zero)
             if parts[0] is None or parts[1] is None:
                 return None
             found = Quantized(codes, parts[0], parts[1], base["axis"])
@@ -74,7 +74,7 @@ def _selected(found: Quantized, selecting: Sequence[Call]) -> Quantized:
     return Quantized(codes, found.scale, found.zero, found.axis)
 
 
-def known(value: Expr) -> np.ndarray | None:
+def constant_elements(value: Expr) -> np.ndarray | None:
     """The elements of ``value`` if it is a constant, perhaps cast or reshaped; else None."""
     changes = []
     while isinstance(value, Call) and (value.op == "cast" or is_view(value)):
@@ -84,34 +84,34 @@ def known(value: Expr) -> np.ndarray | None:
         return None
     elements = value.data
     for change in reversed(changes):
-        shape = fixed(tensor_type_of(change).shape)
+        shape = known_shape(tensor_type_of(change).shape)
         if shape is None:
             return None
         elements = elements.astype(dtypes.numpy_of(tensor_type_of(change).dtype)).reshape(shape)
     return elements
 
 
-def fixed(shape: Shape) -> tuple[int, ...] | None:
+def known_shape(shape: Shape) -> tuple[int, ...] | None:
     """``shape`` if all its extents are numbers, else None."""
     numbers = tuple(extent for extent in shape if isinstance(extent, int))
     return numbers if len(numbers) == len(shape) else None
 
 
-def of_sign(value: Quantized, dtype: str) -> Quantized | None:
+def with_sign(value: Quantized, dtype: str) -> Quantized | None:
     """``value`` with codes of ``dtype``, uint8 or int8. Codes of the other signedness are offset by 128,
     where they are quantized if that is in the graph. None if codes are wider."""
     if (own := tensor_type_of(value.codes).dtype) == dtype:
         return value
     if own not in ("uint8", "int8"):
         return None
-    by = HALF if dtype == "uint8" else -HALF
+    by = SIGN_OFFSET if dtype == "uint8" else -SIGN_OFFSET
     zero = value.zero.astype(np.int32) + by
-    return Quantized(codes_of_sign(value.codes, dtype), value.scale, zero, value.axis)
+    return Quantized(codes_with_sign(value.codes, dtype), value.scale, zero, value.axis)
 
 
-def codes_of_sign(codes: Expr, dtype: str) -> Expr:
+def codes_with_sign(codes: Expr, dtype: str) -> Expr:
     """``codes`` of the other signedness, offset by 128 to ``dtype``, uint8 or int8."""
-    span, by = getattr(codes, "span", None), HALF if dtype == "uint8" else -HALF
+    span, by = getattr(codes, "span", None), SIGN_OFFSET if dtype == "uint8" else -SIGN_OFFSET
     match codes:
         case Call("qnn.quantize", (data, scale, Constant(zero))):
             point = constant(zero.astype(np.int32) + by, "int32")
@@ -136,16 +136,16 @@ def as_scaled_sums(value: Expr) -> tuple[Expr, np.ndarray] | None:
             tensor_type_of(sums).dtype == "int32" and scale.dtype == np.float32
         ):
             return sums, scale
-        case Call("multiply", (sums, Constant(scale))) if scale.dtype == np.float32 and _is_whole(sums):
+        case Call("multiply", (sums, Constant(scale))) if scale.dtype == np.float32 and _is_integral(sums):
             return sums, scale
     return None
 
 
-def _is_whole(value: Expr) -> bool:
+def _is_integral(value: Expr) -> bool:
     """Whether ``value`` is a convolution of bytes in float32, which is exact, plus perhaps integers."""
     match value:
         case Call("add", (inner, Constant(moved))) if moved.dtype == np.float32:
-            return _is_whole(inner) and bool((moved == np.rint(moved)).all())
+            return _is_integral(inner) and bool((moved == np.rint(moved)).all())
         case Call(op=str() as name, args=(data, _)) if name in CONVOLUTIONS:
             kinds = tensor_type_of(data).dtype, tensor_type_of(value).dtype
             return kinds in (("uint8", "float32"), ("int8", "float32"))

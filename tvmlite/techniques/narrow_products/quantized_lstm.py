@@ -172,9 +172,9 @@ class _QuantizedSteps(Steps):
         def state(unit: e.Expr) -> e.Expr:
             return loops.load(self.hidden, now, sample, unit)
 
-        return loop.sequence(self._scaled(sample, state), self._coded(sample, state))
+        return loop.sequence(self._compute_scale(sample, state), self._compute_codes(sample, state))
 
-    def _scaled(self, sample: e.Expr, state: Callable[[e.Expr], e.Expr]) -> loop.Stmt:
+    def _compute_scale(self, sample: e.Expr, state: Callable[[e.Expr], e.Expr]) -> loop.Stmt:
         """Compute the scale and zero point of a sample."""
         low, high = (loops.buffer(name, (LANES,), "float32") for name in ("low", "high"))
 
@@ -193,14 +193,14 @@ class _QuantizedSteps(Steps):
                 for b in (low, high)
             ),  # type: ignore[misc]
             _over_units(self.size, widen),
-            _folded(low, e.Min),
-            _folded(high, e.Max),
+            _reduce_lanes(low, e.Min),
+            _reduce_lanes(high, e.Max),
             loops.store(self.scale, (sample,), scale),
             loops.store(self.totals, (sample, 0), zero),
         )
         return loops.allocated(body, low, high)
 
-    def _coded(self, sample: e.Expr, state: Callable[[e.Expr], e.Expr]) -> loop.Stmt:
+    def _compute_codes(self, sample: e.Expr, state: Callable[[e.Expr], e.Expr]) -> loop.Stmt:
         """Compute the codes of a sample, followed by zeros, and their sum."""
         count = loops.buffer("count", (LANES,), "int32")
         step = loops.load(self.scale, sample)
@@ -222,7 +222,7 @@ class _QuantizedSteps(Steps):
         body = loop.sequence(
             _over_lanes(LANES, lambda j: loops.store(count, (j,), e.const(0, "int32"))),
             _over_units(self.size, put),
-            _folded(count, e.Add),
+            _reduce_lanes(count, e.Add),
             loops.store(self.totals, (sample, 1), loops.load(count, 0)),
             *(loops.store(self.codes, (sample, n), e.const(0, "uint8")) for n in behind),
         )
@@ -245,7 +245,7 @@ def _over_units(size: int, make: Callable[[e.Expr, e.Expr], loop.Stmt]) -> loop.
     return loop.sequence(*([vectors] if whole else []), *([rest] if size % LANES else []))
 
 
-def _folded(values: loop.Buffer, combine: Callable[[e.Expr, e.Expr], e.Expr]) -> loop.Stmt:
+def _reduce_lanes(values: loop.Buffer, combine: Callable[[e.Expr, e.Expr], e.Expr]) -> loop.Stmt:
     """Combine all ``values`` into the first, by halving."""
 
     def halved(count: int) -> loop.Stmt:

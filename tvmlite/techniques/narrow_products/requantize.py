@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 import numpy as np
 
 from tvmlite.core import dtype as dtypes
-from tvmlite.core.node import Node, postorder, reached
+from tvmlite.core.node import Node, postorder, reachable_from
 from tvmlite.machine.target import Target
 from tvmlite.relay.ir.infer import tensor_type_of
 from tvmlite.relay.ir.nodes import Call, Constant, Expr, Module, Tuple, canonical, constant
@@ -22,10 +22,10 @@ from tvmlite.relay.ir.op import Fuse, fuse_class, is_anchor, is_homogeneous, is_
 from tvmlite.relay.ir.types import same_shape
 from tvmlite.relay.passes.graph_pass import readers_of, rebuild
 from tvmlite.relay.passes.patterns import Readers, is_float, rewrite_with_readers, scalar_of, selects
-from tvmlite.techniques.common.dot import multiplies_quads
+from tvmlite.techniques.common.dot import quad_lanes
 from tvmlite.techniques.narrow_products.quantized import (
     as_scaled_sums,
-    known,
+    constant_elements,
     quantized,
     scaled_sums,
 )
@@ -40,14 +40,14 @@ def requantize(target: Target) -> Callable[[Module], Module]:
     def requantize(module: Module) -> Module:
         main = module.main
         body = main.body
-        if multiplies_quads(target):
-            body = _without_codes(rewrite_with_readers(body, _rule))
+        if quad_lanes(target):
+            body = _without_unused_codes(rewrite_with_readers(body, _rule))
         return module if body is main.body else module.with_main(dataclasses.replace(main, body=body))
 
     return requantize
 
 
-def _without_codes(body: Expr) -> Expr:
+def _without_unused_codes(body: Expr) -> Expr:
     """``body`` without codes whose only use is to be dequantized for one element-wise operator: in one
     kernel, they would be converted forth and back. If two products are added, ``fuse`` puts the sum in the
     kernel of the first, so the codes of the second are stored and kept."""
@@ -55,11 +55,13 @@ def _without_codes(body: Expr) -> Expr:
     places = {node: place for place, node in enumerate(postorder(body))}
 
     def rule(node: Expr, made: Expr) -> Expr:
-        if _is_passed_on(node, readers):
+        if _has_one_elementwise_reader(node, readers):
             (reader,) = readers[node]
             assert isinstance(reader, Call)
-            if sum(_is_passed_on(arg, readers) for arg in reader.args) == 1 and not is_stored(node, reader):
-                return _as_floats(made) or made
+            if sum(_has_one_elementwise_reader(arg, readers) for arg in reader.args) == 1 and not is_stored(
+                node, reader
+            ):
+                return _rounded_floats(made) or made
         return made
 
     def is_stored(node: Expr, reader: Call) -> bool:
@@ -70,7 +72,7 @@ def _without_codes(body: Expr) -> Expr:
     return rebuild(body, rule)
 
 
-def _is_passed_on(node: Expr, readers: Mapping[Expr, list[Expr | None]]) -> bool:
+def _has_one_elementwise_reader(node: Expr, readers: Mapping[Expr, list[Expr | None]]) -> bool:
     """Whether ``node`` dequantizes codes that nothing else reads, for one element-wise operator."""
     if not isinstance(node, Call) or node.op != "qnn.dequantize" or len(readers[node]) != 1:
         return False
@@ -85,14 +87,14 @@ def _products(value: Expr) -> Iterator[Expr]:
         kind = fuse_class(one)
         return one.children() if kind is not None and kind <= Fuse.BROADCAST else ()
 
-    return (one for one in reached([value], made_of) if is_anchor(one))
+    return (one for one in reachable_from([value], made_of) if is_anchor(one))
 
 
-def _as_floats(node: Expr) -> Expr | None:
+def _rounded_floats(node: Expr) -> Expr | None:
     """A dequantization ``node`` of quantized floats, by rounding the floats; None if it has another form."""
     match node:
         case Call("qnn.dequantize", (Call("qnn.quantize", (data, unit, own)) as codes, scale, zero)):
-            points, factor = (known(own), known(zero)), known(scale)
+            points, factor = (constant_elements(own), constant_elements(zero)), constant_elements(scale)
             if factor is None or factor.size != 1 or scalar_of(unit) != 1.0 or node["out_dtype"] != "float32":
                 return None
             if any(point is None or point.size != 1 for point in points):
@@ -110,7 +112,7 @@ def _as_floats(node: Expr) -> Expr | None:
 def _rule(node: Expr, readers: Readers) -> Expr:
     match node:
         case Call("qnn.quantize", (data, scale, zero)):
-            step, point = known(scale), known(zero)
+            step, point = constant_elements(scale), constant_elements(zero)
             if step is not None and point is not None and step.size == point.size == 1 and is_float(data):
                 return _quantized(node, float(step.reshape(())), point.reshape(()), readers)
     return node
@@ -125,7 +127,7 @@ def _quantized(node: Call, step: float, point: np.ndarray, readers: Readers) -> 
         return codes
     if isinstance(data, Call) and data.op == "concatenate" and isinstance(data.args[0], Tuple):
         if readers.get(data, 1) == 1:
-            fields = tuple(_again(node, field, readers) for field in data.args[0].fields)
+            fields = tuple(_quantized_like(node, field, readers) for field in data.args[0].fields)
             return Call(data.op, (Tuple(fields, data.span),), data.attrs, data.span)
     if step == 1.0 or tensor_type_of(data).dtype != "float32":
         return node
@@ -135,7 +137,7 @@ def _quantized(node: Call, step: float, point: np.ndarray, readers: Readers) -> 
     return Call(node.op, (scaled, constant(np.float32(1)), node.args[2]), node.attrs, node.span)
 
 
-def _again(node: Call, data: Expr, readers: Readers) -> Expr:
+def _quantized_like(node: Call, data: Expr, readers: Readers) -> Expr:
     """``data`` quantized as ``node`` does."""
     return _rule(Call(node.op, (data, *node.args[1:]), node.attrs, node.span), readers)
 
@@ -158,7 +160,7 @@ def _codes(node: Call, data: Expr, step: float, point: np.ndarray, readers: Read
         data = data.args[0]
     if not selecting:
         return None
-    made = _again(node, data, readers)
+    made = _quantized_like(node, data, readers)
     for one in reversed(selecting):
         made = Call(one.op, (made, *one.args[1:]), one.attrs, one.span)
     return made
@@ -173,7 +175,7 @@ def _scaled(value: Expr, step: np.float32, readers: Readers, depth: int = MOST_D
         case Constant(data):
             return Constant((data / step).astype(data.dtype), value.span)
         case Call("qnn.dequantize", (codes, scale, zero)):
-            factor = known(scale)
+            factor = constant_elements(scale)
             if factor is None or value["out_dtype"] != "float32":
                 return None
             scaled = constant((factor.astype(np.float32) / step).reshape(factor.shape), "float32")

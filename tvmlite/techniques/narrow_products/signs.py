@@ -20,9 +20,9 @@ from tvmlite.relay.ir.op import make
 from tvmlite.relay.ops import windows
 from tvmlite.relay.ops.convolutions.conv import WEIGHT_LAYOUTS
 from tvmlite.techniques.common.dot import quads_of
-from tvmlite.techniques.narrow_products.quantized import CONVOLUTIONS, HALF, codes_of_sign
+from tvmlite.techniques.narrow_products.quantized import CONVOLUTIONS, SIGN_OFFSET, codes_with_sign
 
-OTHER = {"uint8": "int8", "int8": "uint8"}
+OTHER_SIGN = {"uint8": "int8", "int8": "uint8"}
 
 
 def signs(target: Target) -> Callable[[Module], Module]:
@@ -32,23 +32,23 @@ def signs(target: Target) -> Callable[[Module], Module]:
         main, found = module.main, quads_of(target)
         if found is None:
             return module
-        body = rewrite(main.body, lambda node: _of_sign(node, found.data))
+        body = rewrite(main.body, lambda node: _with_sign(node, found.data))
         return module if body is main.body else module.with_main(dataclasses.replace(main, body=body))
 
     return signs
 
 
-def _of_sign(node: Expr, sign: str) -> Expr:
+def _with_sign(node: Expr, sign: str) -> Expr:
     match node:
         case Call(
             "qnn.dequantize", (Call("qnn.quantize", (_, _, Constant())) as codes, scale, Constant(zero))
-        ) if codes["out_dtype"] == OTHER[sign] and np.issubdtype(zero.dtype, np.integer):
-            by = HALF if sign == "uint8" else -HALF
+        ) if codes["out_dtype"] == OTHER_SIGN[sign] and np.issubdtype(zero.dtype, np.integer):
+            by = SIGN_OFFSET if sign == "uint8" else -SIGN_OFFSET
             point = constant(zero.astype(np.int32) + by, "int32")
-            return Call(node.op, (codes_of_sign(codes, sign), scale, point), node.attrs, node.span)
+            return Call(node.op, (codes_with_sign(codes, sign), scale, point), node.attrs, node.span)
         case Call(op=str() as name, args=(data, Constant(weight))) if (
             (name == "nn.dense" or name in CONVOLUTIONS)
-            and (tensor_type_of(data).dtype, weight.dtype.name) == (OTHER[sign], "int8")
+            and (tensor_type_of(data).dtype, weight.dtype.name) == (OTHER_SIGN[sign], "int8")
             and tensor_type_of(node).dtype == "int32"
         ):
             return _product(node, data, weight, sign)
@@ -57,8 +57,8 @@ def _of_sign(node: Expr, sign: str) -> Expr:
 
 def _product(node: Call, data: Expr, weight: np.ndarray, sign: str) -> Expr:
     """``node`` with data of dtype ``sign``, padded with the code that 0 became."""
-    by, rank = HALF if sign == "uint8" else -HALF, CONVOLUTIONS.get(str(node.op), 0)
-    attrs, moved = dict(node.attrs), codes_of_sign(data, sign)
+    by, rank = SIGN_OFFSET if sign == "uint8" else -SIGN_OFFSET, CONVOLUTIONS.get(str(node.op), 0)
+    attrs, moved = dict(node.attrs), codes_with_sign(data, sign)
     sums = weight.reshape(weight.shape[0], -1).sum(1, dtype=np.int32)
     if rank:
         layouts = node["data_layout"], node["kernel_layout"], node["out_layout"] or node["data_layout"]

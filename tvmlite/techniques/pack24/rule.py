@@ -47,7 +47,7 @@ def _fits_24(constant: Constant, rows: int, target: Target) -> bool:
         return False
     columns, block = constant.shape[0], _columns_24(rows)
     read = -(-columns // block) * block * (dense_24.VECTORS - 1) / dense_24.VECTORS
-    if constant.nbytes < target.machine.working_sets.stored or read > KEPT * columns:
+    if constant.nbytes < target.machine.working_sets.uncompressed_weight or read > KEPT * columns:
         return False
     with mapped.reading(constant.data) as weight:
         return bool(max(weight.max(), -weight.min()) < dense_24.LARGEST)

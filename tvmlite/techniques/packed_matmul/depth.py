@@ -8,12 +8,12 @@ from tvmlite.te.templates.group import Group, extent_of, product, reduction_loop
 from tvmlite.te.templates.tile import RegisterTile, vectors_first
 from tvmlite.te.tensor.tensor import ComputeOp, PlaceholderOp
 from tvmlite.techniques.common.nest import in_registers, shared_loops
-from tvmlite.techniques.common.prefetch import STEPS
+from tvmlite.techniques.common.prefetch import STEPS_PER_REQUEST
 
 DEPTHS = (128, 192, 256, 384, 512, 768, 1024)
 """The numbers of reduction steps that one part may have."""
 
-LONG = 384
+DEFAULT_DEPTH = 384
 """The most steps of a part by default; with 128, storing and reloading sums takes as long as is saved."""
 
 
@@ -31,12 +31,12 @@ def default_depth(group: Group, anchor: ComputeOp) -> int:
     of scalars does not fit in the second cache beside two panels of weights."""
     *_, row, _, _ = anchor.axis
     machine, moved = group.target.machine, product([extent_of(row), extent_of(anchor.reduce_axis[0])])
-    if moved is None or moved * dtypes.bytes_of(anchor.output(0).dtype) < machine.working_sets.operand:
+    if moved is None or moved * dtypes.bytes_of(anchor.output(0).dtype) < machine.working_sets.matrix_operand:
         return 0
-    return max(n for n in depths(anchor) if n <= LONG) if machine.shared_cache_is_far else 0
+    return max(n for n in depths(anchor) if n <= DEFAULT_DEPTH) if machine.shared_cache_is_far else 0
 
 
-def in_parts(
+def split_reduction(
     group: Group,
     anchor: ComputeOp,
     host: Stage,
@@ -71,7 +71,7 @@ def in_parts(
     if not isinstance(anchor.inputs[-1].op, PlaceholderOp):
         return
     if ahead == "panel":
-        at_once = max(n for n in range(1, STEPS + 1) if depth // several % n == 0)
+        at_once = max(n for n in range(1, STEPS_PER_REQUEST + 1) if depth // several % n == 0)
         outer, _ = inner.split(iteration, factor=at_once)
         inner.prefetch(anchor.inputs[-1], part, share=[rows, outer])
     elif ahead:

@@ -21,25 +21,25 @@ from tvmlite.te.templates.tile import (
     vectors_first,
 )
 from tvmlite.te.tensor.tensor import ComputeOp, IterVar, PlaceholderOp
-from tvmlite.techniques.common.dot import is_paired, pair_product, tile_by_tile
+from tvmlite.techniques.common.dot import is_paired, pair_product, takes_single_tiles
 from tvmlite.techniques.common.nest import (
-    AHEAD,
     ENOUGH_COLUMN_TILES,
+    PREFETCH_DISTANCES,
     Panel,
+    dividing_steps,
     in_registers,
+    order_and_parallelize,
     shared_loops,
-    shared_out,
-    whole_steps,
 )
-from tvmlite.techniques.common.prefetch import fetch_ahead
-from tvmlite.techniques.elementwise.injective import elementwise_loops, finish
-from tvmlite.techniques.packed_matmul.depth import default_depth, depths, in_parts
+from tvmlite.techniques.common.prefetch import prefetch_next_panel
+from tvmlite.techniques.elementwise.injective import elementwise_loops, schedule_other_outputs
+from tvmlite.techniques.packed_matmul.depth import default_depth, depths, split_reduction
 
 FEW_ROWS = 4
 """With at most this many rows, packing the other matrix costs more than it saves: its elements are read about
 once, and reading them dominates."""
 
-PRODUCT = 4
+MULTIPLY_ADD_WORK = 4
 """Units of work of a multiply-add, including the reads of its two elements."""
 
 MOST_AHEAD = 8
@@ -59,7 +59,9 @@ def columns_at_once(target: Target, dtype: str, rows: int | None, columns: int, 
     if rows is None or rows > FEW_ROWS:
         return lanes
     blocks = -(-columns // lanes)
-    shared = ThreadDivision(threads_for(target, rows * blocks * lanes * depth * PRODUCT), rows=False)
+    shared = ThreadDivision(
+        threads_for(target, rows * blocks * lanes * depth * MULTIPLY_ADD_WORK), rows=False
+    )
     return tile_for(target, dtype, lanes, rows, blocks, shared=shared).blocks * lanes
 
 
@@ -68,15 +70,15 @@ def matrix_product(group: Group) -> None:
     """Multiply scalars of one matrix by vectors of columns of the other, which is in packed panels.
 
     Knobs: ``packed``, whether panels that are not constant are stored, or read from the unpacked matrix;
-    ``tile`` (blocks of columns, rows); those of ``shared_out``; ``steps``, how many reduction steps an
-    iteration takes; ``ahead``, the prefetch distance of a stored panel in iterations (0: none), or "panel":
-    the next panel is prefetched while one is used (``fetch_ahead``); ``depth``, the reduction steps of a
-    part, which all tiles of a thread's share take before the next part (0: no parts).
+    ``tile`` (blocks of columns, rows); those of ``order_and_parallelize``; ``steps``, how many reduction
+    steps an iteration takes; ``ahead``, the prefetch distance of a stored panel in iterations (0: none), or
+    "panel": the next panel is prefetched while one is used (``prefetch_next_panel``); ``depth``, the
+    reduction steps of a part, which all tiles of a thread's share take before the next part (0: no parts).
     """
     anchor = group.tagged("matmul_packed")[-1]
     unpack = group.readers(anchor.output(0))[0].output(0)
     host = group.host(unpack)
-    packs = _packs(group, anchor)
+    packs = _stored_packs(group, anchor)
     group.inline_all_but({host.op, *packs})
     for pack in packs:
         elementwise_loops(group, pack.output(0))
@@ -90,7 +92,7 @@ def matrix_product(group: Group) -> None:
     rows = stage.fuse(*lead[len(batch) :]) if len(lead) > len(batch) else None
     column_blocks, lanes = stage.split(column, factor=block)
     column_tiles, inner_blocks = stage.split(column_blocks, factor=tile.blocks)
-    chunks = product([*(extent_of(a) for a in batch), _tiles(extent_of(outer), tile.blocks)])
+    chunks = product([*(extent_of(a) for a in batch), _tile_count(extent_of(outer), tile.blocks)])
     few = not enough(chunks, ENOUGH_COLUMN_TILES, threads)
     row_tiles = inner_rows = None
     tail = GUARD if few else tail_of(extent_of(row))
@@ -99,25 +101,29 @@ def matrix_product(group: Group) -> None:
     loops = [column_tiles, *([] if row_tiles is None else [row_tiles])]
     inside = [axis for axis in (inner_rows, inner_blocks) if axis is not None]
     in_registers(stage, inside, lanes, [*lead[: len(batch)], *loops])
-    grain = 0 if row_tiles is None or few or tile_by_tile(anchor) else 1
+    grain = 0 if row_tiles is None or few or takes_single_tiles(anchor) else 1
     panels = {"columns": Panel(0, extent_of(outer))}
     if row_tiles is not None:
         panels["rows"] = Panel(1, extent_of(row))
     least = 0 if row_tiles is None or tail == GUARD else 1
-    place = shared_out(group, stage, lead[: len(batch)], loops, panels, threads, grain, least)
-    if _reads_most(anchor):
+    place = order_and_parallelize(group, stage, lead[: len(batch)], loops, panels, threads, grain, least)
+    if _is_weight_bound(anchor):
         for axis in shared_loops(stage):
             stage.pragma(axis, SWEEP)
-    steps, turns_ahead = _stream(group, anchor, tile.blocks)
-    at_once = group.knob("steps", whole_steps(anchor.reduce_axis[0]), steps)
-    beside = "panel" if place is row_tiles else 0
-    ahead = group.knob("ahead", ("panel", *AHEAD), beside if turns_ahead is None else turns_ahead)
+    steps, iterations_ahead = _prefetch_defaults(group, anchor, tile.blocks)
+    at_once = group.knob("steps", dividing_steps(anchor.reduce_axis[0]), steps)
+    default_ahead = "panel" if place is row_tiles else 0
+    ahead = group.knob(
+        "ahead",
+        ("panel", *PREFETCH_DISTANCES),
+        default_ahead if iterations_ahead is None else iterations_ahead,
+    )
     depth = _depth(group, anchor, threads > 1)
     if depth:
-        in_parts(group, anchor, stage, tile, depth, at_once, ahead)
+        split_reduction(group, anchor, stage, tile, depth, at_once, ahead)
     else:
-        _in_one(group, anchor, stage, place, tile, packs, at_once, ahead)
-    finish(group, host)
+        _whole_reduction(group, anchor, stage, place, tile, packs, at_once, ahead)
+    schedule_other_outputs(group, host)
 
 
 def _depth(group: Group, anchor: ComputeOp, parallel: bool) -> int:
@@ -127,7 +133,7 @@ def _depth(group: Group, anchor: ComputeOp, parallel: bool) -> int:
     return group.knob("depth", depths(anchor), default_depth(group, anchor))
 
 
-def _in_one(
+def _whole_reduction(
     group: Group,
     anchor: ComputeOp,
     stage: Stage,
@@ -138,15 +144,15 @@ def _in_one(
     ahead: int | str,
 ) -> None:
     """Compute the anchor at the loop ``place`` of ``stage``, with the whole reduction of a tile at once."""
-    if _waits(group, anchor, tile, at_once):
-        computed, iteration = _side_by_side(group, anchor, stage, place, at_once)
+    if _is_latency_bound(group, anchor, tile, at_once):
+        computed, iteration = _partial_sums(group, anchor, stage, place, at_once)
     else:
         computed = group.stage(anchor)
         by_vectors = vectors_first(tile, extent_of(anchor.axis[-1]), group.target, anchor.output(0).dtype)
         iteration = accumulate(computed, stage, place, pair_product(group, anchor), at_once, by_vectors)
     if ahead == "panel":
         iterations = extent_of(anchor.reduce_axis[0])
-        fetch_ahead(
+        prefetch_next_panel(
             computed,
             stage,
             place,
@@ -158,32 +164,32 @@ def _in_one(
         computed.prefetch(anchor.inputs[-1], iteration, ahead)
 
 
-def _reads_most(anchor: ComputeOp) -> bool:
+def _is_weight_bound(anchor: ComputeOp) -> bool:
     """Whether rows are few and the weight is stored, so that reading the weight dominates."""
     rows = extent_of(anchor.axis[-3])
     return rows is not None and rows <= FEW_ROWS and isinstance(anchor.inputs[-1].op, PlaceholderOp)
 
 
-def _stream(group: Group, anchor: ComputeOp, blocks: int) -> tuple[int, int | None]:
+def _prefetch_defaults(group: Group, anchor: ComputeOp, blocks: int) -> tuple[int, int | None]:
     """The defaults of the knobs ``steps`` and ``ahead`` for tiles of ``blocks`` blocks of columns. With few
     rows, ``Machine.stream_bytes`` of the weight are prefetched, unless the hardware does it better
-    (``streams_alone``); with many rows, ``ahead`` is None."""
+    (see ``prefetches_streams``); with many rows, ``ahead`` is None."""
     lanes, weight, machine = extent_of(anchor.axis[-1]), anchor.inputs[-1], group.target.machine
-    at_once = whole_steps(anchor.reduce_axis[0])
-    if lanes is None or not _reads_most(anchor):
-        return max(n for n in at_once if n <= _steps_per_count(group, anchor)), None
+    at_once = dividing_steps(anchor.reduce_axis[0])
+    if lanes is None or not _is_weight_bound(anchor):
+        return max(n for n in at_once if n <= _default_steps(group, anchor)), None
     iterations = machine.stream_bytes // (blocks * lanes * dtypes.bytes_of(weight.dtype))
-    ahead = max(n for n in AHEAD if n <= min(MOST_AHEAD, max(1, iterations)))
+    ahead = max(n for n in PREFETCH_DISTANCES if n <= min(MOST_AHEAD, max(1, iterations)))
     steps = max(n for n in at_once if n <= max(1, iterations // ahead))
-    return steps, 0 if machine.streams_alone else ahead
+    return steps, ahead if machine.prefetches_streams else 0
 
 
-def _steps_per_count(group: Group, anchor: ComputeOp) -> int:
+def _default_steps(group: Group, anchor: ComputeOp) -> int:
     """The most steps of an iteration by default, with many rows."""
     return 1 if is_paired(anchor) else group.target.machine.steps_per_iteration
 
 
-def _packs(group: Group, anchor: ComputeOp) -> list[ComputeOp]:
+def _stored_packs(group: Group, anchor: ComputeOp) -> list[ComputeOp]:
     """The operations that pack panels and are not inlined."""
     packs = group.tagged("pack")
     in_rows = all(not dict(op.attrs)["transposed"] for op in packs)
@@ -212,11 +218,11 @@ def _tile(group: Group, anchor: ComputeOp, block: int, threads: int) -> Register
     return RegisterTile(high, wide)
 
 
-def _tiles(extent: int | None, size: int) -> int | None:
+def _tile_count(extent: int | None, size: int) -> int | None:
     return None if extent is None else -(-extent // size)
 
 
-def _waits(group: Group, anchor: ComputeOp, tile: RegisterTile, steps: int) -> bool:
+def _is_latency_bound(group: Group, anchor: ComputeOp, tile: RegisterTile, steps: int) -> bool:
     """Whether ``tile`` has so few sums that each multiply-add waits for the one before, and there are enough
     registers for ``steps`` times as many sums."""
     vectors = max(1, (extent_of(anchor.axis[-1]) or 1) // group.target.lanes(anchor.output(0).dtype))
@@ -225,7 +231,7 @@ def _waits(group: Group, anchor: ComputeOp, tile: RegisterTile, steps: int) -> b
     return steps > 1 and sums < group.target.machine.tile_costs.fewest_sums and fit and not is_paired(anchor)
 
 
-def _side_by_side(
+def _partial_sums(
     group: Group, anchor: ComputeOp, host: Stage, place: IterVar, steps: int
 ) -> tuple[Stage, IterVar]:
     """Compute the anchor at ``place`` of the host from ``steps`` independent partial sums, each over every

@@ -30,7 +30,7 @@ from tvmlite.relay.ir.types import TensorType
 from tvmlite.relay.passes.decisions import Decisions
 from tvmlite.relay.passes.precision.to_mixed_precision import has_16_bit_products
 from tvmlite.te.templates.group import number, product
-from tvmlite.techniques.common.dot import multiplies_bytes, multiplies_quads
+from tvmlite.techniques.common.dot import multiplies_bytes, quad_lanes
 from tvmlite.techniques.common.quads import QUAD
 from tvmlite.techniques.packed_matmul.matrix import FEW_ROWS, columns_at_once
 
@@ -70,7 +70,7 @@ def pack_weights(
 
 def _pack(node: Expr, target: Target, narrow: str | None, bound: float, decisions: Decisions | None) -> Expr:
     match node:
-        case Call("nn.dense", (data, Constant() as weight)) if _takes_pairs(node, weight, target):
+        case Call("nn.dense", (data, Constant() as weight)) if _can_use_pairs(node, weight, target):
             return _paired_dense(node, data, weight)
         case Call("nn.dense", (data, Constant() as weight)) if _is_integer_product(node, data, weight):
             return _integer_dense(node, data, weight, target)
@@ -103,13 +103,13 @@ def _packed_dense(
                 return made
     block = columns_at_once(target, str(weight.dtype), rows, columns, weight.shape[1])
     if narrow is not None and rows is not None and rows <= FEW_ROWS:
-        weight = _held_by(weight, narrow)
+        weight = _narrowed_if_exact(weight, narrow)
     attrs = {"units": columns, "out_dtype": node["out_dtype"], "weight_layout": f"NC{block}n"}
     packed = _in_blocks(weight, block, (0, 2, 1), node)
     return Call("nn.contrib_dense_pack", (data, packed), canonical(attrs), node.span)
 
 
-def _held_by(constant: Constant, dtype: str) -> Constant:
+def _narrowed_if_exact(constant: Constant, dtype: str) -> Constant:
     """``constant`` as ``dtype`` if that represents its elements exactly; else unchanged."""
     weight = constant.data
     with np.errstate(over="ignore"):
@@ -126,7 +126,7 @@ def _transposed(weight: Constant) -> Constant:
     return DeferredConstant((rows, columns), weight.dtype, lambda out: weight.write_to(out.T), weight.span)
 
 
-def _takes_pairs(node: Call, weight: Constant, target: Target) -> bool:
+def _can_use_pairs(node: Call, weight: Constant, target: Target) -> bool:
     """Whether ``target`` sums two products of bfloat16 at once, and rows of ``weight`` are whole pairs."""
     if str(weight.dtype) != "bfloat16" or not target.has("avx512bf16") or node["out_dtype"] == "float64":
         return False
@@ -137,7 +137,7 @@ def _paired_dense(node: Call, data: Expr, weight: Constant) -> Call:
     """``data (m, k)`` times the rows of ``weight (n, k)``, packed with two elements of a row adjacent."""
     attrs = {"units": weight.shape[0], "out_dtype": node["out_dtype"]}
     attrs["weight_layout"] = f"NC{PAIR_BLOCK}n2c"
-    packed = _in_blocks(weight, PAIR_BLOCK, (0, 2, 1, 3), node, together=2)
+    packed = _in_blocks(weight, PAIR_BLOCK, (0, 2, 1, 3), node, interleaved=2)
     return Call("nn.contrib_dense_pack", (data, packed), canonical(attrs), node.span)
 
 
@@ -153,14 +153,14 @@ def _integer_dense(node: Call, data: Expr, weight: Constant, target: Target) -> 
     columns, k = weight.shape
     rows = product(map(number, _type(node).shape[:-1]))
     alike = multiplies_bytes(target, tensor_type_of(data).dtype, str(weight.dtype))
-    lanes = multiplies_quads(target) if alike else 0
+    lanes = quad_lanes(target) if alike else 0
     attrs = {"units": columns, "out_dtype": "int32"}
     if lanes and columns >= lanes:
         if k % QUAD:
-            data = _filled(data, -k % QUAD, node)
+            data = _zero_padded(data, -k % QUAD, node)
             weight = Constant(np.pad(weight.data, ((0, 0), (0, -k % QUAD))), weight.span)
         block = _quad_block(rows, columns, k, lanes, target)
-        packed = _in_blocks(weight, block, (0, 2, 1, 3), node, together=QUAD)
+        packed = _in_blocks(weight, block, (0, 2, 1, 3), node, interleaved=QUAD)
         attrs["weight_layout"] = f"NC{block}n{QUAD}c"
     else:
         block = columns_at_once(target, "int32", rows, columns, k)
@@ -176,7 +176,7 @@ def _quad_block(rows: int | None, columns: int, depth: int, lanes: int, target: 
     return columns_at_once(target, "int32", rows, columns, depth) // lanes * lanes
 
 
-def _filled(data: Expr, count: int, node: Call) -> Expr:
+def _zero_padded(data: Expr, count: int, node: Call) -> Expr:
     """``data`` with ``count`` zeros after each row."""
     width = ((0, 0),) * (tensor_type_of(data).ndim - 1) + ((0, count),)
     return make("nn.pad", data, span=node.span, pad_width=width, pad_value=0.0)
@@ -195,15 +195,15 @@ def _type(node: Call) -> TensorType:
 
 
 def _in_blocks(
-    weight: Constant, block: int, axes: tuple[int, ...], node: Call, together: int = 0
+    weight: Constant, block: int, axes: tuple[int, ...], node: Call, interleaved: int = 0
 ) -> Constant:
     """``weight (n, k)`` as ``(ceil(n / block), block, k)``, padded with zeros, then with its ``axes``
-    permuted. If ``together`` is given, ``k`` is split, with groups of so many elements as the last axis.
+    permuted. If ``interleaved`` is given, ``k`` is split, with groups of so many elements as the last axis.
 
     The result is written directly into the library, so that a large weight is not in memory twice.
     """
     count, length = weight.shape
-    inner = (block, length // together, together) if together else (block, length)
+    inner = (block, length // interleaved, interleaved) if interleaved else (block, length)
     whole, rest = divmod(count, block)
     shape = tuple((whole + (rest > 0), *inner)[axis] for axis in axes)
     back = tuple(map(int, np.argsort(axes)))

@@ -20,15 +20,15 @@ from tvmlite.te.templates.share import chunk_size, share, threads_for
 from tvmlite.te.templates.table import template
 from tvmlite.te.tensor.tensor import ComputeOp, IterVar, Tensor, TensorRead
 from tvmlite.techniques.common.nest import in_registers, several_vectors
-from tvmlite.techniques.elementwise.injective import elementwise_loops, walk_together
+from tvmlite.techniques.elementwise.injective import are_contiguous, elementwise_loops
 
 PARTIAL_VECTORS = 4
 """Vectors of partial results of a long contiguous reduction, whose additions do not wait for each other."""
 
-INTERLEAVED = 16
+PARTIAL_RESULTS = 16
 """The number of partial results of a reduction for one vector of neighbouring results."""
 
-COMBINED = 4
+COMBINED_AT_ONCE = 4
 """The number of partial results that are combined sequentially."""
 
 
@@ -117,7 +117,11 @@ def partial_vectors(group: Group, formula: ComputeOp) -> int:
 
 
 def reduce_row(
-    group: Group, op: ComputeOp, formula: ComputeOp, vectors: int = PARTIAL_VECTORS, combined: int = COMBINED
+    group: Group,
+    op: ComputeOp,
+    formula: ComputeOp,
+    vectors: int = PARTIAL_VECTORS,
+    combined: int = COMBINED_AT_ONCE,
 ) -> list[Tensor]:
     """Reduce along contiguous rows in ``vectors`` of partial results, ``combined`` of which combine at a
     time.
@@ -132,13 +136,15 @@ def reduce_row(
         return []
     several = vectors if extent is None or extent >= 4 * vectors * lanes else 1
     _, lane = stage.split(stage.fuse(*row), factor=lanes * several)
-    partial, (lane,) = _partial(group, op, lane)
+    partial, (lane,) = _partial_results(group, op, lane)
     part = group.stage(partial)
     in_registers(part, *several_vectors(part, lane, lanes if several > 1 else None))
-    return [partial, *_combined(group, op, lanes * several, combined)]
+    return [partial, *_combine(group, op, lanes * several, combined)]
 
 
-def _partial(group: Group, op: ComputeOp, lane: IterVar, inside: int = 0) -> tuple[Tensor, list[IterVar]]:
+def _partial_results(
+    group: Group, op: ComputeOp, lane: IterVar, inside: int = 0
+) -> tuple[Tensor, list[IterVar]]:
     """Make partial results of ``op`` over ``lane``. Return them (of a tuple, the first) and their loops
     inside the reduction: over the partial results, and the last ``inside`` data axes."""
     made = group.schedule.rfactor(op.output(0), lane, factor_axis=len(op.axis) - inside)
@@ -149,14 +155,14 @@ def _partial(group: Group, op: ComputeOp, lane: IterVar, inside: int = 0) -> tup
     return partial, inner
 
 
-def _combined(group: Group, op: ComputeOp, width: int, at_once: int) -> list[Tensor]:
+def _combine(group: Group, op: ComputeOp, width: int, at_once: int) -> list[Tensor]:
     """Combine ``width`` partial results as a tree, ``at_once`` to one: a chain of them would wait."""
     found: list[Tensor] = []
     while width > at_once:
         width = max(at_once, width // at_once)
         stage = group.stage(op)
         _, lane = stage.split(compute_of(stage).reduce_axis[-1], factor=width)
-        partial, (lane,) = _partial(group, op, lane)
+        partial, (lane,) = _partial_results(group, op, lane)
         found.append(partial)
         in_registers(group.stage(partial), reduction_loops(group.stage(partial)), lane)
     for leaf in reduction_loops(group.stage(op)):
@@ -168,7 +174,7 @@ def _contiguous_row(formula: ComputeOp) -> tuple[list[IterVar], int | None]:
     """The last reduce axes that can be fused into one loop, and the extent of that."""
     axes = list(formula.reduce_axis)
     first = len(axes) - 1
-    while first > 0 and walk_together(formula, axes[first - 1], axes[first]):
+    while first > 0 and are_contiguous(formula, axes[first - 1], axes[first]):
         first -= 1
     return axes[first:], product(extent_of(a) for a in axes[first:])
 
@@ -207,14 +213,14 @@ def _interleaved(group: Group, op: ComputeOp, lanes: int) -> list[Tensor]:
     if width is None or width > lanes or lanes < 2:
         return []
     row, extent = _contiguous_row(op)
-    if extent is not None and extent < 2 * INTERLEAVED:
+    if extent is not None and extent < 2 * PARTIAL_RESULTS:
         return []
-    _, iteration = stage.split(stage.fuse(*row), factor=INTERLEAVED)
-    first, axes = _partial(group, op, iteration, inside=1)
+    _, iteration = stage.split(stage.fuse(*row), factor=PARTIAL_RESULTS)
+    first, axes = _partial_results(group, op, iteration, inside=1)
     in_registers(group.stage(first), axes[:1], axes[1])
     stage = group.stage(op)
-    _, iteration = stage.split(compute_of(stage).reduce_axis[-1], factor=COMBINED)
-    second, axes = _partial(group, op, iteration, inside=1)
+    _, iteration = stage.split(compute_of(stage).reduce_axis[-1], factor=COMBINED_AT_ONCE)
+    second, axes = _partial_results(group, op, iteration, inside=1)
     in_registers(group.stage(second), axes[:1], axes[1])
     for leaf in reduction_loops(group.stage(op)):
         group.stage(op).unroll(leaf)

@@ -10,7 +10,12 @@ from tvmlite.te.templates.group import Group, extent_of, lanes_of, product
 from tvmlite.te.templates.share import share, threads_for
 from tvmlite.te.templates.table import template
 from tvmlite.te.tensor.tensor import ComputeOp, IterVar
-from tvmlite.techniques.elementwise.injective import finish, several_at_once, vectorize, walk_together
+from tvmlite.techniques.elementwise.injective import (
+    are_contiguous,
+    schedule_other_outputs,
+    unroll_vectors,
+    vectorize,
+)
 from tvmlite.techniques.reduction.reduction import partial_vectors, reduce_columns, reduce_row
 
 PASSES = ("row_reduce", "row_scalar", "row_powers")
@@ -45,8 +50,8 @@ def rows(group: Group) -> None:
     if len(output.axis) - 1 in reduced:
         _contiguous(group, stage, kept, row, passes, threads)
     else:
-        _side_by_side(group, stage, kept, row, passes, threads)
-    finish(group, host)
+        _across_lanes(group, stage, kept, row, passes, threads)
+    schedule_other_outputs(group, host)
 
 
 def _contiguous(
@@ -82,15 +87,15 @@ def _vectorize_row(group: Group, stage: Stage, row: list[IterVar], formula: Comp
     extents = [extent_of(row[-1])]
     last = row.pop()
     inner = last
-    while row and row[-1] in formula.axis and walk_together(formula, row[-1], inner):
+    while row and row[-1] in formula.axis and are_contiguous(formula, row[-1], inner):
         inner = row.pop()
         extents.append(extent_of(inner))
         last = stage.fuse(inner, last)
     extent, lanes = product(extents), lanes_of(formula, group.target)
-    several_at_once(group, stage, vectorize(stage, last, extent, lanes), extent, lanes)
+    unroll_vectors(group, stage, vectorize(stage, last, extent, lanes), extent, lanes)
 
 
-def _side_by_side(
+def _across_lanes(
     group: Group,
     stage: Stage,
     kept: Sequence[IterVar],
@@ -100,7 +105,7 @@ def _side_by_side(
 ) -> None:
     """Schedule rows across the last axis: neighbouring rows are the lanes of vectors."""
     lanes = lanes_of(group.formula(stage.op), group.target)
-    place = rows_together(stage, kept, row, lanes)
+    place = rows_as_lanes(stage, kept, row, lanes)
     share(stage, place, threads, "a vector of rows")
     for op in passes:
         pass_stage = group.stage(op)
@@ -111,7 +116,7 @@ def _side_by_side(
             pass_stage.vectorize(op.axis[-1])
 
 
-def rows_together(stage: Stage, kept: Sequence[IterVar], row: Sequence[IterVar], lanes: int) -> IterVar:
+def rows_as_lanes(stage: Stage, kept: Sequence[IterVar], row: Sequence[IterVar], lanes: int) -> IterVar:
     """Make neighbouring rows the lanes of vectors; return the loop over groups of rows."""
     width = extent_of(kept[-1])
     if width is None or width > lanes:

@@ -7,12 +7,12 @@ from tvmlite.techniques.common.dot import DOT_INSTRUCTIONS, DotInstructions
 from tvmlite.techniques.scalar_loops import convolution, reduction
 from tvmlite.techniques.scalar_loops.in_place import convolves_in_place
 from tvmlite.techniques.scalar_loops.last_operators import dequantize_in_readers, pad_in_readers
-from tvmlite.techniques.scalar_loops.products import multiplies_bytes
+from tvmlite.techniques.scalar_loops.products import scalar_quads
 from tvmlite.techniques.scalar_loops.sums_of_two import add_where_wider
 
 __all__ = ["convolution", "reduction"]
 
-DOT_INSTRUCTIONS["scalar_loops"] = DotInstructions(multiplies_bytes, lambda *_: None)
+DOT_INSTRUCTIONS["scalar_loops"] = DotInstructions(scalar_quads, lambda *_: None)
 IN_PLACE_RULES["scalar_loops"] = convolves_in_place
 
 for _pass in (add_where_wider, pad_in_readers, dequantize_in_readers):

@@ -6,8 +6,8 @@ from tvmlite.te.templates import anchors
 from tvmlite.te.templates.group import Group, extent_of, number
 from tvmlite.te.templates.table import template
 from tvmlite.te.tensor.tensor import ComputeOp, IterVar, Tensor
-from tvmlite.techniques.common.outermost import divide_among_threads
-from tvmlite.techniques.elementwise.injective import finish
+from tvmlite.techniques.common.outermost import parallelize_outermost
+from tvmlite.techniques.elementwise.injective import schedule_other_outputs
 from tvmlite.techniques.scalar_loops.reduction import sum_in_register
 
 _PLAIN = ("conv2d", "conv2d_pointwise", "depthwise_conv2d")
@@ -42,8 +42,8 @@ def convolution(group: Group) -> bool:
         axes, pixel = _channels_innermost(group, anchor, host, axes)
         group.stage(data).compute_at(group.stage(host), pixel)
     sum_in_register(group, result, host, axes, one_loop=not depthwise)
-    divide_among_threads(group, host, anchor)
-    finish(group, host)
+    parallelize_outermost(group, host, anchor)
+    schedule_other_outputs(group, host)
     return True
 
 

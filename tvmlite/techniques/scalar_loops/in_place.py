@@ -33,7 +33,7 @@ def convolves_in_place(group: Function, position: int, target: Target) -> bool:
     alike = data.dtype == result.dtype and same_shape(data.shape, result.shape)
     readers = [node for node in postorder(group.body) if isinstance(node, Expr) and param in node.children()]
     plain = all(windows.spatial(call, name, rank) == (1,) * rank for name in ("strides", "dilation"))
-    if not alike or readers != [first] or not plain or not _is_element_wise_behind(group, call, result):
+    if not alike or readers != [first] or not plain or not _is_elementwise_epilogue(group, call, result):
         return False
     if call["groups"] == 1:
         is_point = rank > 1 and all(extent == 1 for extent in weight.shape[2:])
@@ -48,7 +48,7 @@ def _padding(call: Call, rank: int) -> tuple[int, ...]:
     return (*begins, *ends)
 
 
-def _is_element_wise_behind(group: Function, call: Call, result: TensorType) -> bool:
+def _is_elementwise_epilogue(group: Function, call: Call, result: TensorType) -> bool:
     """Whether all operators after the convolution ``call`` are element-wise, with the shape of ``result``."""
     depends: set[Expr] = {call}
     for node in postorder(group.body):

@@ -24,7 +24,7 @@ from tvmlite.te.templates import anchors
 CONVOLUTIONS = {f"nn.conv{rank}d": rank for rank in WEIGHT_LAYOUTS}
 """The channels-first convolutions, with the number of their spatial axes."""
 
-Reads = Callable[[Call, Function, Var], bool]
+ReaderTest = Callable[[Call, Function, Var], bool]
 """Whether a group can compute the given operator, which is the last of another group, on its parameter."""
 
 
@@ -35,14 +35,14 @@ def pad_in_readers(body: Expr) -> Expr:
     p = fn(x) { pad(x) }(x)                 -->    fn(x, w) { conv2d(pad(x), w) }(x, w)
     fn(p, w) { conv2d(p, w) }(p, w)
     """
-    return _moved(body, _padding, _convolves)
+    return _move_into_readers(body, _padding, _convolves)
 
 
 @graph_pass
 def dequantize_in_readers(body: Expr) -> Expr:
     """Move a ``qnn.dequantize`` at the end of a group into its readers, if these read each element once or
     are element-wise; like ``dequantize_late``, but also for reductions."""
-    return _moved(body, _dequantization, _reads_elements)
+    return _move_into_readers(body, _dequantization, _reads_elements)
 
 
 def _padding(last: Call) -> bool:
@@ -85,12 +85,12 @@ def _is_pooling(node: Expr) -> bool:
     return isinstance(node, Call) and isinstance(node.op, str) and operators.get(node.op).schedule in kinds
 
 
-def _moved(body: Expr, suits: Callable[[Call], bool], reads: Reads) -> Expr:
-    """``body`` with the last operators of groups that ``suits`` accepts moved to their readers."""
+def _move_into_readers(body: Expr, can_move: Callable[[Call], bool], can_compute: ReaderTest) -> Expr:
+    """``body`` with the last operators of groups that ``can_move`` accepts moved to their readers."""
     moving: dict[Expr, Call] = {}
     for node, readers in readers_of(body).items():
         last = node.op.body if isinstance(node, Call) and isinstance(node.op, Function) else None
-        if not isinstance(last, Call) or not suits(last):
+        if not isinstance(last, Call) or not can_move(last):
             continue
         given = [
             (reader.op, param)
@@ -99,7 +99,7 @@ def _moved(body: Expr, suits: Callable[[Call], bool], reads: Reads) -> Expr:
             for param, arg in zip(reader.op.params, reader.args, strict=True)
             if arg is node
         ]
-        if len(given) == len(readers) and all(reads(last, group, param) for group, param in given):
+        if len(given) == len(readers) and all(can_compute(last, group, param) for group, param in given):
             moving[node] = last
 
     def rule(node: Expr, made: Expr) -> Expr:
@@ -107,7 +107,7 @@ def _moved(body: Expr, suits: Callable[[Call], bool], reads: Reads) -> Expr:
             return made
         assert isinstance(made, Call)
         own = {p: moving[arg] for p, arg in zip(node.op.params, node.args, strict=True) if arg in moving}
-        group = _with_first(node.op, own) if own else node.op
+        group = _with_operators_first(node.op, own) if own else node.op
         if node not in moving:
             return dataclasses.replace(made, op=group) if own else made
         return _without_last(made, group)
@@ -115,7 +115,7 @@ def _moved(body: Expr, suits: Callable[[Call], bool], reads: Reads) -> Expr:
     return rebuild(body, rule) if moving else body
 
 
-def _with_first(group: Function, own: Mapping[Var, Call]) -> Function:
+def _with_operators_first(group: Function, own: Mapping[Var, Call]) -> Function:
     """``group`` with the operators ``own`` applied to its parameters first."""
     params, computed = {param: param for param in group.params}, {}
     for param, last in own.items():

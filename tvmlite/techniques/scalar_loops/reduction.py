@@ -6,12 +6,12 @@ from tvmlite.te.templates import anchors
 from tvmlite.te.templates.group import Group, reduction_loops
 from tvmlite.te.templates.table import template
 from tvmlite.te.tensor.tensor import ComputeOp, IterVar, Tensor
-from tvmlite.techniques.common.outermost import divide_among_threads
-from tvmlite.techniques.elementwise.injective import finish
+from tvmlite.techniques.common.outermost import parallelize_outermost
+from tvmlite.techniques.elementwise.injective import schedule_other_outputs
 
 
 @template("scalar_loops", anchors.DENSE, anchors.BATCH_MATMUL, anchors.POOL)
-def one_by_one(group: Group) -> bool:
+def scalar_reduction(group: Group) -> bool:
     """Sum each result in a register, in the loop in which the epilogue stores it.
 
     False, with nothing scheduled, for targets with vectors and for groups with several reductions.
@@ -24,8 +24,8 @@ def one_by_one(group: Group) -> bool:
     host = group.host(rows[-1].output(0) if rows else result)
     group.inline_all_but({host.op})
     sum_in_register(group, result, host, group.axes(host))
-    divide_among_threads(group, host, sums[0])
-    finish(group, host)
+    parallelize_outermost(group, host, sums[0])
+    schedule_other_outputs(group, host)
     return True
 
 

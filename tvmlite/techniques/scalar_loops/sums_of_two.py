@@ -26,7 +26,7 @@ def add_where_wider(body: Expr) -> Expr:
     found: dict[Expr, tuple[int, Call]] = {}
     taken: set[Expr] = set()
     for node in postorder(body):
-        match = _exchange(node, readers)
+        match = _find_exchange(node, readers)
         if match is not None and node.args[match[0]] not in taken and node not in taken:  # type: ignore[union-attr]
             found[node] = match  # type: ignore[index]
             taken.update((node, node.args[match[0]]))  # type: ignore[union-attr]
@@ -35,12 +35,12 @@ def add_where_wider(body: Expr) -> Expr:
         if node not in found:
             return made
         assert isinstance(made, Call)
-        return _exchanged(made, *found[node])
+        return _exchange(made, *found[node])
 
     return rebuild(body, rule) if found else body
 
 
-def _exchange(node: object, readers: dict[Expr, list[Expr | None]]) -> tuple[int, Call] | None:
+def _find_exchange(node: object, readers: dict[Expr, list[Expr | None]]) -> tuple[int, Call] | None:
     """The position of the argument of ``node`` whose group can compute the sum, and the codes in the group of
     ``node``; None if there is none."""
     if not (isinstance(node, Call) and isinstance(node.op, Function) and _products(node.op) == 1):
@@ -49,7 +49,7 @@ def _exchange(node: object, readers: dict[Expr, list[Expr | None]]) -> tuple[int
         other = arg.op if isinstance(arg, Call) else None
         if not isinstance(other, Function) or _products(other) != 1 or readers[arg] != [node]:
             continue
-        if not _is_float(arg) or not _ends_by_element(other):
+        if not _is_float(arg) or not _has_elementwise_epilogue(other):
             continue
         codes = _codes_before(node.op, param)
         if codes is not None and not _depends(node, arg, position):
@@ -66,14 +66,14 @@ def _is_float(value: Expr) -> bool:
     return isinstance(type_, TensorType) and type_.dtype == "float32"
 
 
-def _ends_by_element(group: Function) -> bool:
+def _has_elementwise_epilogue(group: Function) -> bool:
     """Whether all operators after the product of ``group`` are element-wise, with the shape of the result."""
     calls = [node for node in postorder(group.body) if isinstance(node, Call)]
     first = next(k for k, call in enumerate(calls) if is_anchor(call))
-    return all(_by_element(call, group.body) for call in calls[first + 1 :])
+    return all(_is_elementwise(call, group.body) for call in calls[first + 1 :])
 
 
-def _by_element(node: Call, like: Expr) -> bool:
+def _is_elementwise(node: Call, like: Expr) -> bool:
     kind, shapes = fuse_class(node), (tensor_type_of(node).shape, tensor_type_of(like).shape)
     return kind is not None and kind <= Fuse.BROADCAST and (same_shape(*shapes) or _is_constant(node))
 
@@ -98,7 +98,7 @@ def _codes_before(group: Function, param: Var) -> Call | None:
     rest = [node for node in postorder(group.body) if isinstance(node, Call) and node not in before]
     reads = {child for node in rest for child in node.children() if child in before and child is not last}
     same = same_shape(tensor_type_of(last).shape, tensor_type_of(group.body).shape)
-    if not same or not all(_by_element(node, group.body) for node in rest):
+    if not same or not all(_is_elementwise(node, group.body) for node in rest):
         return None
     return last if all(isinstance(child, (Constant, Var)) for child in reads) else None
 
@@ -112,7 +112,7 @@ def _depends(node: Call, arg: Expr, position: int) -> bool:
     return any(arg in postorder(other) for k, other in enumerate(node.args) if k != position)
 
 
-def _exchanged(made: Call, position: int, codes: Call) -> Call:
+def _exchange(made: Call, position: int, codes: Call) -> Call:
     """The call of the group of the argument at ``position`` that computes the sum, from the ``codes`` of the
     group of ``made``."""
     group, other = made.op, made.args[position]

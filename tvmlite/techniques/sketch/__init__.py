@@ -15,11 +15,11 @@ from tvmlite.te.tensor.tensor import ComputeOp
 from tvmlite.techniques.elementwise.injective import elementwise_loops
 from tvmlite.techniques.reduction.reduction import several_results
 from tvmlite.techniques.sketch.access import Digit, reads_by_formula
-from tvmlite.techniques.sketch.families import Alone, Row, family
 from tvmlite.techniques.sketch.loops import elementwise
 from tvmlite.techniques.sketch.nest import Nest, reduction_of
 from tvmlite.techniques.sketch.plan import Plan
-from tvmlite.techniques.sketch.rows import one_row, passes
+from tvmlite.techniques.sketch.reductions import RowReductions, SingleReduction, reductions_for
+from tvmlite.techniques.sketch.rows import passes, schedule_row_reduction
 from tvmlite.techniques.sketch.tiled import tiled
 
 
@@ -31,16 +31,18 @@ def sketch(group: Group) -> None:
     for op in reversed([one for one in plan.free if isinstance(one, ComputeOp)]):
         if op in done or (not op.reduce_axis and not group.stage(op).is_output):
             continue
-        made = None if op.reduce_axis else family(plan, op)
+        made = None if op.reduce_axis else reductions_for(plan, op)
         match made:
-            case Alone():
+            case SingleReduction():
                 done.add(made.op)
                 _nest(plan, made)
-            case Row():
+            case RowReductions():
                 done.update(made.ops)
                 passes(plan, made.ops, made.host, made.kept)
             case None if op.reduce_axis:
-                _nest(plan, Alone(op, op.output(0), tuple(Digit(axis, 1, None) for axis in op.axis)))
+                _nest(
+                    plan, SingleReduction(op, op.output(0), tuple(Digit(axis, 1, None) for axis in op.axis))
+                )
             case None:
                 elementwise(plan, op.output(0))
     for operand, place in plan.operands.items():
@@ -48,20 +50,20 @@ def sketch(group: Group) -> None:
             elementwise_loops(group, operand.output(0))
 
 
-def _nest(plan: Plan, alone: Alone) -> None:
+def _nest(plan: Plan, single: SingleReduction) -> None:
     """Schedule one reduction: in tiles if there are vectors of neighbouring results, else row by row."""
-    if any(extent_of(axis) == 0 for axis in (*alone.op.axis, *alone.op.reduce_axis)):
+    if any(extent_of(axis) == 0 for axis in (*single.op.axis, *single.op.reduce_axis)):
         return
-    if len(alone.op.body) == 1 and alone.op.axis:
-        nest = Nest.of(plan, alone.op, alone.host, alone.parts)
-        reads = reads_by_formula(plan.group, alone.op)
+    if len(single.op.body) == 1 and single.op.axis:
+        nest = Nest.of(plan, single.op, single.host, single.parts)
+        reads = reads_by_formula(plan.group, single.op)
         reduction = reduction_of(nest, reads)
         tiles = reduction.tiles()
         if tiles:
             tiled(nest, reads, reduction, tiles)
             return
-    if len(alone.op.body) > 1:
-        formula = plan.group.formula(alone.op)
-        several_results(plan.group, alone.op, formula, threads_for(plan.group.target, work_of(formula)))
+    if len(single.op.body) > 1:
+        formula = plan.group.formula(single.op)
+        several_results(plan.group, single.op, formula, threads_for(plan.group.target, work_of(formula)))
     else:
-        one_row(plan, alone.op, alone.host)
+        schedule_row_reduction(plan, single.op, single.host)

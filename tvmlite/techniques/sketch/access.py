@@ -18,10 +18,10 @@ from tvmlite.te.tensor.tensor import ComputeOp, IterVar, Tensor, TensorRead
 ABSENT, UNIT, NEAR, STRIDED = "absent", "unit", "near", "strided"
 """A read does not depend on an axis; has stride 1 along it; a stride of a few elements; or another stride."""
 
-WALKS = 1024
-"""The number of cached results of ``walk``, for later schedules of the same computation."""
+CACHED_PATTERNS = 1024
+"""The number of cached results of ``access_pattern``, for later schedules of the same computation."""
 
-FEW_APART = 4
+MOST_NEAR_STRIDE = 4
 """The largest stride that counts as ``NEAR``."""
 
 
@@ -44,8 +44,8 @@ def _reads_by_formula(group: Group, op: ComputeOp) -> list[TensorRead]:
     return [TensorRead(present[r.tensor.op].output(r.tensor.value_index), r.indices) for r in reads]
 
 
-@lru_cache(maxsize=WALKS)
-def walk(read: TensorRead, axis: IterVar, lanes: int) -> str:
+@lru_cache(maxsize=CACHED_PATTERNS)
+def access_pattern(read: TensorRead, axis: IterVar, lanes: int) -> str:
     """The access pattern of ``read`` along ``axis``: ``ABSENT``, ``UNIT``, ``NEAR`` or ``STRIDED``.
 
     If quotients or remainders make the stride vary, it is the one within a vector of ``lanes`` that begins at
@@ -62,7 +62,7 @@ def walk(read: TensorRead, axis: IterVar, lanes: int) -> str:
         stride = _within_a_vector(place, axis, lanes)
     if not known and any(mentions(index, axis.var) for index in read.indices[:-1]):
         return STRIDED
-    if stride is None or not 1 <= stride <= FEW_APART:
+    if stride is None or not 1 <= stride <= MOST_NEAR_STRIDE:
         return STRIDED
     return UNIT if stride == 1 else NEAR
 
@@ -86,11 +86,11 @@ def mentions(index: e.Expr, var: e.Var) -> bool:
     return any(node is var for node in postorder(index))
 
 
-def together(op: ComputeOp, outer: IterVar, inner: IterVar) -> bool:
+def have_one_stride(op: ComputeOp, outer: IterVar, inner: IterVar) -> bool:
     """Whether the two axes can be fused: each read of ``op`` has one stride over both, and they occur only in
     indices of reads."""
     extent = extent_of(inner)
-    if extent is None or extent_of(outer) is None or _mentioned(op, {outer.var, inner.var}):
+    if extent is None or extent_of(outer) is None or _used_outside_reads(op, {outer.var, inner.var}):
         return False
     for read in reads_of(op):
         steps = [_stride(read, axis) for axis in (outer, inner)]
@@ -110,7 +110,7 @@ def _stride(read: TensorRead, axis: IterVar) -> int | None:
     return stride
 
 
-def _mentioned(op: ComputeOp, variables: set[e.Expr]) -> bool:
+def _used_outside_reads(op: ComputeOp, variables: set[e.Expr]) -> bool:
     """Whether the formula of ``op`` uses one of ``variables`` outside the indices of its reads."""
     todo: list[Any] = list(op.body)
     while todo:
@@ -198,7 +198,7 @@ def _correspondence(group: Group, anchor: ComputeOp, host: Tensor) -> list[Digit
         if one is None:
             return None
         found.append(one)
-    return found if _cover(found, reader.axis) else None
+    return found if _covers_once(found, reader.axis) else None
 
 
 def _part(index: e.Expr, axes: Sequence[IterVar], extent: int | None) -> Digit | Fused | None:
@@ -232,7 +232,7 @@ def _fused(index: e.Expr, axes: Sequence[IterVar]) -> Fused | None:
     return Fused(tuple(inside)) if together else None
 
 
-def _cover(parts: Sequence[Digit | Fused], axes: Sequence[IterVar]) -> bool:
+def _covers_once(parts: Sequence[Digit | Fused], axes: Sequence[IterVar]) -> bool:
     """Whether ``parts`` cover each of ``axes`` exactly once."""
     digits: dict[IterVar, list[Digit]] = {axis: [] for axis in axes}
     for part in parts:

@@ -26,7 +26,7 @@ def _dimension(read: TensorRead, axis: IterVar) -> int | None:
     return places[0] if known else None
 
 
-def lies_along(read: TensorRead, axes: Sequence[IterVar | None], lanes: int) -> int | None:
+def contiguous_reduction_axis(read: TensorRead, axes: Sequence[IterVar | None], lanes: int) -> int | None:
     """The contiguous dimension of the tensor that is read, if only the reduction runs along it and it is at
     least a vector long, so that a copy may load along it; else None."""
     extents = [number(extent) for extent in read.tensor.shape]
@@ -43,14 +43,14 @@ def copy_operand(
     read: TensorRead,
     tile: Tile,
     axes: Sequence[IterVar | None],
-    turned: bool,
+    transposed: bool,
 ) -> None:
     """Store the tensor of ``read`` in the order in which ``reader`` reads it: tiles of data axes outermost,
     then the dimensions of the reduction, then the elements of a tile, those of a vector last. ``axes`` are
     the axes of the tile's sizes, None for several fused ones.
 
     An unscheduled stage without other readers gets this layout itself. Else there is a copy, which loads
-    vectors along the dimension ``lies_along`` if ``turned``, and else stores vectors.
+    vectors along the dimension ``contiguous_reduction_axis`` if ``transposed``, and else stores vectors.
     """
     group, tensor = plan.group, read.tensor
     split: dict[int, int] = {}
@@ -74,7 +74,7 @@ def copy_operand(
 
     loops = stage.transform_layout(layout)
     lanes = group.target.lanes(tensor.dtype)
-    along = lies_along(read, axes, lanes) if turned and inner else None
+    along = contiguous_reduction_axis(read, axes, lanes) if transposed and inner else None
     if along is not None and not own:
         steps, lane = stage.split(loops[len(outer) + middle.index(along)], factor=lanes)
         stage.reorder(steps, *loops[len(outer) + len(middle) :], lane)

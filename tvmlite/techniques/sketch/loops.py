@@ -8,9 +8,9 @@ from tvmlite.te.templates.share import chunk_size, enough, share, threads_for
 from tvmlite.te.tensor.tensor import ComputeOp, IterVar, Tensor
 from tvmlite.techniques.elementwise.injective import (
     CHUNK_VECTORS,
-    ENOUGH_OUTER_TURNS,
+    ENOUGH_OUTER_ITERATIONS,
     contiguous_from,
-    read_across,
+    transposed_axis,
 )
 from tvmlite.techniques.sketch.plan import Plan
 
@@ -28,7 +28,7 @@ def elementwise(plan: Plan, tensor: Tensor) -> None:
         return
     lanes = lanes_of(formula, group.target)
     threads = threads_for(group.target, work_of(formula))
-    across = read_across(formula, lanes)
+    across = transposed_axis(formula, lanes)
     if across is not None:
         outer = _in_blocks(stage, axes, across, lanes, block)
     else:
@@ -61,7 +61,7 @@ def _in_vectors(
     extent, outside = product(extent_of(a) for a in axes[cut:]), product(extent_of(a) for a in axes[:cut])
     whole = stage.fuse(*axes[cut:])
     outer = list(axes[:cut])
-    few = outside is None or not enough(outside, ENOUGH_OUTER_TURNS, threads)
+    few = outside is None or not enough(outside, ENOUGH_OUTER_ITERATIONS, threads)
     chunk = chunk_size(None if extent is None else -(-extent // lanes), outside, chunk, threads)
     if few and (extent is None or extent > lanes * chunk):
         chunks, whole = stage.split(whole, factor=lanes * chunk)

@@ -11,8 +11,8 @@ from tvmlite.core.errors import ScheduleError
 from tvmlite.te.space.config import VirtualAxis
 from tvmlite.te.templates.group import Group, extent_of, lanes_of, product
 from tvmlite.te.tensor.tensor import ComputeOp, IterVar, Tensor, TensorRead
-from tvmlite.techniques.sketch.access import ABSENT, Digit, Fused, elements, together, walk
-from tvmlite.techniques.sketch.copies import is_packable, lies_along
+from tvmlite.techniques.sketch.access import ABSENT, Digit, Fused, access_pattern, elements, have_one_stride
+from tvmlite.techniques.sketch.copies import contiguous_reduction_axis, is_packable
 from tvmlite.techniques.sketch.plan import Plan, reuse
 from tvmlite.techniques.sketch.tiles import Operand, Reduction, Tile
 
@@ -22,7 +22,7 @@ MOST_ORDERED = 4
 MOST_BLOCK = 16
 """The most tiles of a block along one axis."""
 
-SELDOM = 16
+MOST_RARE_USES = 16
 """An operand whose elements are each used at most this often is inlined by default."""
 
 
@@ -53,7 +53,9 @@ class Nest:
         formula, axes = plan.group.formula(op), [[axis] for axis in op.axis[:1]]
         for place in range(1, len(op.axis)):
             outer, inner = op.axis[place - 1], op.axis[place]
-            if _next_to(plan.group, host, parts[place - 1 : place + 1]) and together(formula, outer, inner):
+            if _are_adjacent(plan.group, host, parts[place - 1 : place + 1]) and have_one_stride(
+                formula, outer, inner
+            ):
                 axes[-1].append(inner)
             else:
                 axes.append([inner])
@@ -87,7 +89,7 @@ class Nest:
         return words[place] if words.count(words[place]) == 1 else f"{words[place]}{place}"
 
 
-def _next_to(group: Group, host: Tensor, parts: Sequence[Digit | Fused]) -> bool:
+def _are_adjacent(group: Group, host: Tensor, parts: Sequence[Digit | Fused]) -> bool:
     """Whether two parts are whole neighbouring axes of the host, both longer than 1."""
     match parts:
         case [Digit(outer, 1, None), Digit(inner, 1, None)]:
@@ -111,7 +113,7 @@ def _reduction(nest: Nest, reads: Sequence[TensorRead]) -> Reduction:
     lanes, once = lanes_of(formula, nest.group.target), [read.tensor for read in reads]
     operands = tuple(
         Operand(
-            tuple(walk(read, axes[-1], lanes) for axes in nest.axes),
+            tuple(access_pattern(read, axes[-1], lanes) for axes in nest.axes),
             elements(read.tensor),
             tuple(
                 once.count(read.tensor) == 1
@@ -171,9 +173,9 @@ def chosen_tile(nest: Nest, reduction: Reduction, tiles: Sequence[Tile]) -> Tile
 def chosen_order(nest: Nest, reduction: Reduction, default: Tile) -> list[int]:
     """The knob ``order``: the axes that have loops, outermost first. By default, tiles that read the same
     vectors are computed one after the other."""
-    vectors = [o for o in reduction.operands if o.walks[default.vector] != ABSENT]
+    vectors = [o for o in reduction.operands if o.patterns[default.vector] != ABSENT]
     moving = [n for n, extent in enumerate(reduction.extents) if extent != 1]
-    shared = [n for n in moving if n != default.vector and all(o.walks[n] == ABSENT for o in vectors)]
+    shared = [n for n in moving if n != default.vector and all(o.patterns[n] == ABSENT for o in vectors)]
     own = [n for n in moving if n != default.vector and n not in shared]
     first = [*own, default.vector, *shared]
     fixed, free = first[: max(0, len(first) - MOST_ORDERED)], first[-MOST_ORDERED:]
@@ -213,15 +215,17 @@ def chosen_copies(
     are not contiguous are copied, others if a knob says so."""
     found: dict[Tensor, bool] = {}
     for read, operand in zip(reads, reduction.operands, strict=True):
-        every, turned = range(len(reduction.extents)), False
+        every, transposed = range(len(reduction.extents)), False
         offered = any(_is_worth_a_copy(reduction, operand, n) for n in every)
         needed = any(reduction.copied(operand, n) for n in reduction.vector_axes)
-        if (offered or needed) and lies_along(read, nest.single_axes(), reduction.lanes) is not None:
-            turned = nest.group.knob(nest.knob(f"turn_{read.tensor.op.name}"), [True, False])
+        if (offered or needed) and contiguous_reduction_axis(
+            read, nest.single_axes(), reduction.lanes
+        ) is not None:
+            transposed = nest.group.knob(nest.knob(f"turn_{read.tensor.op.name}"), [True, False])
         if offered and nest.group.knob(nest.knob(f"copy_{read.tensor.op.name}"), [False, True]):
-            found[read.tensor] = turned
+            found[read.tensor] = transposed
         if reduction.copied(operand, tile.vector):
-            found[read.tensor] = turned
+            found[read.tensor] = transposed
     return found
 
 
@@ -238,7 +242,7 @@ def chosen_place(nest: Nest, operand: ComputeOp, copies: dict[Tensor, bool]) -> 
     choices = ["root"]
     if nest.group.readers(operand.output(0)) == [nest.op]:
         uses = reuse(nest.op, operand.output(0))
-        rarely = uses is not None and uses <= SELDOM
+        rarely = uses is not None and uses <= MOST_RARE_USES
         choices = ["inline", "root", "at"] if rarely else ["root", "inline", "at"]
     where = nest.group.knob(f"{nest.plan.name(operand)}.place", choices)
     return "root" if operand.output(0) in copies else where

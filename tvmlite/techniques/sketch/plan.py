@@ -12,10 +12,10 @@ from tvmlite.te.tensor.scan import ScanOp
 from tvmlite.te.tensor.tensor import ComputeOp, Operation, Tensor
 from tvmlite.techniques.sketch.access import elements
 
-COSTLY = 8
+LEAST_COSTLY_WORK = 8
 """A formula of at least this much work is not recomputed for several readers."""
 
-REUSED = 2
+LEAST_REUSE = 2
 """An operand of which a reduction reads each element at least this many times may be stored as an array."""
 
 
@@ -34,7 +34,7 @@ class Plan:
         """Inline stages without a reduction that are cheap or read once; those that reductions read
         repeatedly are operands, which the nest that reads them places."""
         plan = Plan(group)
-        bound = set(_bound(group))
+        bound = set(_scan_operations(group))
         names: dict[str, int] = {}
         for stage in group.schedule.stages:
             op = stage.op
@@ -43,13 +43,13 @@ class Plan:
                 plan.free[op] = op.name if count == 1 else f"{op.name}{count}"
         for op in list(plan.free):
             if isinstance(op, ComputeOp) and not op.reduce_axis and not group.stage(op).is_output:
-                if plan._stays(op):
+                if plan._is_stored(op):
                     plan.operands[op] = ""
                 else:
                     group.stage(op).compute_inline()
         return plan
 
-    def _stays(self, op: ComputeOp) -> bool:
+    def _is_stored(self, op: ComputeOp) -> bool:
         readers = self.group.readers(op.output(0))
         if not all(isinstance(reader, ComputeOp) for reader in readers):
             return True
@@ -59,15 +59,15 @@ class Plan:
         for reader in readers:
             assert isinstance(reader, ComputeOp)
             reads = product(extent_of(a) for a in (*reader.axis, *reader.reduce_axis))
-            if reader.reduce_axis and (None in (points, reads) or reads >= REUSED * points):  # type: ignore[operator]
+            if reader.reduce_axis and (None in (points, reads) or reads >= LEAST_REUSE * points):  # type: ignore[operator]
                 return True
-        return len(readers) > 1 and cost_of(op) >= COSTLY
+        return len(readers) > 1 and cost_of(op) >= LEAST_COSTLY_WORK
 
     def name(self, op: Operation) -> str:
         """The prefix of the knobs of ``op``."""
         return self.free[op]
 
-    def serves(self, op: ComputeOp, readers: Collection[Operation]) -> bool:
+    def has_only_readers(self, op: ComputeOp, readers: Collection[Operation]) -> bool:
         """Whether only ``readers`` use ``op``, directly or through stages without a reduction."""
         todo = [reader for tensor in op.outputs for reader in self.group.readers(tensor)]
         while todo:
@@ -80,7 +80,7 @@ class Plan:
             todo.extend(reader for tensor in one.outputs for reader in self.group.readers(tensor))
         return True
 
-    def open_operands(self, op: ComputeOp) -> list[ComputeOp]:
+    def unplaced_operands(self, op: ComputeOp) -> list[ComputeOp]:
         """The operands of ``op`` whose placement is still open."""
         return [
             tensor.op
@@ -89,7 +89,7 @@ class Plan:
         ]
 
 
-def _bound(group: Group) -> Iterator[Operation]:
+def _scan_operations(group: Group) -> Iterator[Operation]:
     """The operations in the loops of scans."""
     for stage in group.schedule.stages:
         if isinstance(stage.op, ScanOp):

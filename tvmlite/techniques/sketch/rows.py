@@ -15,14 +15,14 @@ from tvmlite.techniques.reduction.reduction import (
     reduce_columns,
     reduce_row,
 )
-from tvmlite.techniques.rows.rows import PASS_COST, rows_together
+from tvmlite.techniques.rows.rows import PASS_COST, rows_as_lanes
 from tvmlite.techniques.sketch.plan import Plan
 
 
-def one_row(plan: Plan, op: ComputeOp, host: Tensor) -> None:
+def schedule_row_reduction(plan: Plan, op: ComputeOp, host: Tensor) -> None:
     """Schedule results that each reduce a row, in vectors of partial results."""
     group = plan.group
-    _settle(plan, op)
+    _inline_operands(plan, op)
     formula = group.formula(op)
     threads = threads_for(group.target, work_of(formula))
     place_rows(group, op, host, partial_results(plan, op, formula), threads)
@@ -49,9 +49,9 @@ def passes(plan: Plan, ops: Sequence[ComputeOp], host: Tensor, kept: Sequence[It
     """
     group, stage, name = plan.group, plan.group.stage(host), plan.name(host.op)
     readers = [*ops, stage.op]
-    operands = dict.fromkeys(one for op in readers for one in plan.open_operands(op))  # type: ignore[arg-type]
-    own = [one for one in operands if plan.serves(one, set(readers))]
-    held = [one for one in own if _chosen(plan, one) != "inline"]
+    operands = dict.fromkeys(one for op in readers for one in plan.unplaced_operands(op))  # type: ignore[arg-type]
+    own = [one for one in operands if plan.has_only_readers(one, set(readers))]
+    held = [one for one in own if _chosen_place(plan, one) != "inline"]
     formula = group.formula(host)
     lanes = lanes_of(formula, group.target)
     row = [axis for axis in group.axes(host) if axis not in kept]
@@ -60,7 +60,7 @@ def passes(plan: Plan, ops: Sequence[ComputeOp], host: Tensor, kept: Sequence[It
     stage.reorder(*kept, *row)
     vectors, several = (group.knob(f"{name}.{what}", [1, 2, 4, 8]) for what in ("vectors", "rows"))
     if side_by_side:
-        place = rows_together(stage, kept, row, lanes)
+        place = rows_as_lanes(stage, kept, row, lanes)
     else:
         place = stage.fuse(*kept)
         if several > 1:
@@ -97,15 +97,15 @@ def in_vectors(stage: Stage, axis: IterVar, lanes: int, several: int) -> None:
         vectorize(stage, axis, extent, lanes)
 
 
-def _settle(plan: Plan, op: ComputeOp) -> None:
+def _inline_operands(plan: Plan, op: ComputeOp) -> None:
     """Inline the operands that only ``op`` reads."""
-    for operand in plan.open_operands(op):
+    for operand in plan.unplaced_operands(op):
         if plan.group.readers(operand.output(0)) == [op]:
             plan.operands[operand] = "inline"
             plan.group.stage(operand).compute_inline()
 
 
-def _chosen(plan: Plan, operand: ComputeOp) -> str:
+def _chosen_place(plan: Plan, operand: ComputeOp) -> str:
     """The knob ``place``: whether an operand that a row reads several times is stored or recomputed."""
     where = plan.group.knob(f"{plan.name(operand)}.place", ["at", "inline"])
     plan.operands[operand] = where

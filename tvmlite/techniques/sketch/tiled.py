@@ -30,7 +30,7 @@ from tvmlite.techniques.sketch.nest import (
 )
 from tvmlite.techniques.sketch.tiles import Reduction, Tile
 
-LONGEST_TURN = 256
+LONGEST_ITERATION = 256
 """The most vector multiply-adds in one iteration of the reduction's loop, with steps unrolled: longer bodies
 are no faster and take long to compile."""
 
@@ -47,24 +47,24 @@ def tiled(nest: Nest, reads: Sequence[TensorRead], reduction: Reduction, tiles: 
     order = chosen_order(nest, reduction, tiles[0])
     blocks = chosen_blocks(nest, reduction, tiles)
     copies = chosen_copies(nest, reduction, reads, tile)
-    placed = {operand: chosen_place(nest, operand, copies) for operand in nest.plan.open_operands(op)}
+    placed = {operand: chosen_place(nest, operand, copies) for operand in nest.plan.unplaced_operands(op)}
     for operand, place in placed.items():
         nest.plan.operands[operand] = place
         if place == "inline":
             group.stage(operand).compute_inline()
     chunks = group.knob(nest.knob("chunks"), [16, 4, 64] if threads > 1 else [1])
     inner, made = _accumulators(nest, reduction, tile)
-    turned = None
+    transposed = None
     if reduction.stored not in (None, tile.vector):
-        turned, inner = inner, group.stage(group.schedule.cache_write(inner.op.output(0), "local"))
+        transposed, inner = inner, group.stage(group.schedule.cache_write(inner.op.output(0), "local"))
     host = group.stage(nest.host)
     outer = _outer_loops(host, made, reduction, tile, order, blocks)
     outer = _in_parallel(host, outer, chunks, threads)
     _store(host, made, reduction, tile)
     place = outer[-1][0] if outer else host.fuse()
-    if turned is not None:
-        turned.compute_at(host, place)
-        _in_vectors(turned, compute_of(turned).axis, tile)
+    if transposed is not None:
+        transposed.compute_at(host, place)
+        _in_vectors(transposed, compute_of(transposed).axis, tile)
     inner.compute_at(host, place)
     _accumulate(nest, inner, tile)
     for read in reads:
@@ -87,12 +87,12 @@ def _iterations(reduction: Reduction, tile: Tile) -> int | None:
     return product(None if extent is None else -(-extent // size) for extent, size in extents)
 
 
-def _inside(reduction: Reduction, tile: Tile) -> list[int]:
+def _inner_axes(reduction: Reduction, tile: Tile) -> list[int]:
     """The axes other than the vector's, in loop order within a step: those that vectors depend on innermost,
     so that a loaded scalar is multiplied by all vectors at once and then no longer needed."""
-    vectors = [o for o in reduction.operands if o.walks[tile.vector] != ABSENT]
+    vectors = [o for o in reduction.operands if o.patterns[tile.vector] != ABSENT]
     others = [n for n in range(len(reduction.extents)) if n != tile.vector]
-    return sorted(others, key=lambda n: any(o.walks[n] != ABSENT for o in vectors))
+    return sorted(others, key=lambda n: any(o.patterns[n] != ABSENT for o in vectors))
 
 
 def _accumulators(nest: Nest, reduction: Reduction, tile: Tile) -> tuple[Stage, list[IterVar | None]]:
@@ -100,7 +100,7 @@ def _accumulators(nest: Nest, reduction: Reduction, tile: Tile) -> tuple[Stage, 
     host for these axes, in the nest's order."""
     group, stage = nest.group, nest.group.stage(nest.op)
     loops = [stage.fuse(*axes) for axes in nest.axes]
-    places = [*_inside(reduction, tile), tile.vector]
+    places = [*_inner_axes(reduction, tile), tile.vector]
     stage.reorder(*(loops[n] for n in places))
     sums = group.schedule.cache_write(nest.op.output(0), "local")
     if nest.host.op is nest.op:
@@ -215,26 +215,26 @@ def _steps(nest: Nest, stage: Stage, op: ComputeOp, tile: Tile) -> tuple[list[It
     """The loops of the reduction, and the loop over the unrolled steps of an iteration, if there is one."""
     config, fuses = nest.group.config, False
     moving = [axis for axis in op.reduce_axis if extent_of(axis) != 1]
-    still = [axis for axis in op.reduce_axis if extent_of(axis) == 1]
+    unit_axes = [axis for axis in op.reduce_axis if extent_of(axis) == 1]
     if len(moving) > 1:
         fixed = max(0, len(moving) - 3)
         orders = [[*range(fixed), *one] for one in itertools.permutations(range(fixed, len(moving)))]
         config.define_reorder(nest.knob("reduce"), moving, policy="candidate", candidate=orders)
         fuses = nest.group.knob(nest.knob("fuse"), [True, False])
         moving = [moving[place] for place in config[nest.knob("reduce")].permutation]
-    stage.reorder(*still, *moving)
+    stage.reorder(*unit_axes, *moving)
     most = nest.group.knob(nest.knob("steps"), [1, 2, 4, 8])
     if not moving:
-        return still, None
+        return unit_axes, None
     extents = [extent_of(axis) for axis in moving]
     if len(moving) > 1 and fuses:
         moving, extents = [stage.fuse(*moving)], [product(extents)]
     iterations = extents[-1]
-    most = min(most, max(1, LONGEST_TURN // tile.sums))
+    most = min(most, max(1, LONGEST_ITERATION // tile.sums))
     unrolled = 1 if iterations is None else max(d for d in divisors(iterations) if d <= most)
     if unrolled == 1:
-        return [*still, *moving], None
+        return [*unit_axes, *moving], None
     if unrolled == iterations and len(moving) > 1:
-        return [*still, *moving[:-1]], moving[-1]
+        return [*unit_axes, *moving[:-1]], moving[-1]
     outer, inner = stage.split(moving[-1], factor=unrolled)
-    return [*still, *moving[:-1], outer], inner
+    return [*unit_axes, *moving[:-1], outer], inner

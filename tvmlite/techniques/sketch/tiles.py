@@ -17,16 +17,16 @@ from tvmlite.techniques.sketch.access import ABSENT, NEAR, STRIDED, UNIT
 MOST_TILES = 160
 """The most tiles in a config space, those with the least predicted time."""
 
-SLOWEST = 2.5
+MOST_SLOWDOWN = 2.5
 """Tiles predicted to take more than this many times as long as the best are left out."""
 
 MOST_ALONG = 32
 """The largest size of a tile along one axis, in vectors or scalars."""
 
-WASTE = 1.15
+MOST_WASTE = 1.15
 """How much larger than the axis the area covered by tiles that do not divide it may be."""
 
-PICKED = 4.0
+LOADS_OF_NEAR = 4.0
 """The number of loads for a vector of elements with a small stride (``NEAR``)."""
 
 IN_FLIGHT = 4
@@ -42,7 +42,7 @@ class Operand:
     """One read of a reduction: its access pattern along each data axis, the size of the tensor, and along
     which axes it can be packed."""
 
-    walks: tuple[str, ...]
+    patterns: tuple[str, ...]
     size: int | None
     packable: tuple[bool, ...]
 
@@ -81,20 +81,20 @@ class Reduction:
         """The axes that can be split into vectors: those that need no copies, if one of them consists of
         whole vectors; else also those along which strided operands can be copied."""
         able = [axis for axis, extent in enumerate(self.extents) if extent != 1 and self._vectors(axis)]
-        plain = [n for n in able if all(one.walks[n] in (ABSENT, UNIT) for one in self.operands)]
+        plain = [n for n in able if all(one.patterns[n] in (ABSENT, UNIT) for one in self.operands)]
         whole = any((extent := self.extents[n]) is None or extent % self.lanes == 0 for n in plain)
         return plain if whole else able
 
     def _vectors(self, axis: int) -> bool:
-        walks = [operand.walks[axis] for operand in self.operands]
-        if all(one == ABSENT for one in walks):
+        patterns = [operand.patterns[axis] for operand in self.operands]
+        if all(one == ABSENT for one in patterns):
             return False
-        return all(one.walks[axis] != STRIDED or self.copied(one, axis) for one in self.operands)
+        return all(one.patterns[axis] != STRIDED or self.copied(one, axis) for one in self.operands)
 
     def copied(self, operand: Operand, axis: int) -> bool:
         """Whether ``operand`` is strided along ``axis`` and a copy with vectors along it is worth its time,
         since each element is used often."""
-        if operand.walks[axis] != STRIDED or not operand.packable[axis] or operand.size is None:
+        if operand.patterns[axis] != STRIDED or not operand.packable[axis] or operand.size is None:
             return False
         points = math.prod(extent or MANY for extent in self.extents) * self.steps
         return points >= WORTH_A_COPY * operand.size
@@ -116,7 +116,7 @@ class Reduction:
                 if self.vector_of(tile.sizes) == vector:
                     timed[tile.sizes] = (self._time(tile), tile)
         ordered = sorted(timed.values(), key=lambda pair: (pair[0], pair[1].sizes))
-        return tuple(tile for time, tile in ordered if time <= SLOWEST * ordered[0][0])[:MOST_TILES]
+        return tuple(tile for time, tile in ordered if time <= MOST_SLOWDOWN * ordered[0][0])[:MOST_TILES]
 
     def vector_of(self, sizes: Sequence[int]) -> int:
         """The vector axis of a tile of ``sizes``: the first one that it splits into whole vectors."""
@@ -125,8 +125,8 @@ class Reduction:
     def _tiles_along(self, vector: int) -> Iterator[Tile]:
         lanes = self.lanes_along(vector)
         others = [n for n, extent in enumerate(self.extents) if n != vector and extent != 1]
-        for vectors in _lengths(self.extents[vector], lanes):
-            for sizes in _some_of(others, self.extents, self.machine.vector_registers // vectors):
+        for vectors in _sizes_along(self.extents[vector], lanes):
+            for sizes in _size_pairs(others, self.extents, self.machine.vector_registers // vectors):
                 whole = [1] * len(self.extents)
                 whole[vector] = vectors * lanes
                 for axis, size in sizes:
@@ -141,9 +141,9 @@ class Reduction:
         for operand in self.operands:
             count = 1
             for axis, size in enumerate(tile.sizes):
-                if operand.walks[axis] != ABSENT:
+                if operand.patterns[axis] != ABSENT:
                     count *= size // tile.lanes if axis == tile.vector else size
-            found.append((max(1, count), operand.walks[tile.vector] != ABSENT))
+            found.append((max(1, count), operand.patterns[tile.vector] != ABSENT))
         return found
 
     def _registers(self, tile: Tile) -> int:
@@ -157,12 +157,14 @@ class Reduction:
         """Predicted cycles of the whole reduction."""
         loads, beside = self._loads(tile), tile.sizes[tile.vector] // tile.lanes
         rows = [count for count, vectors in loads if vectors]
-        near = [operand.walks[tile.vector] == NEAR for operand in self.operands]
+        near = [operand.patterns[tile.vector] == NEAR for operand in self.operands]
         step = Step(
             math.prod(tile.sizes) / tile.lanes,
             scalars=sum(count for count, vectors in loads if not vectors),
             vectors=sum(rows),
-            spills=sum((PICKED - 1) * count for (count, _), apart in zip(loads, near, strict=True) if apart),
+            spills=sum(
+                (LOADS_OF_NEAR - 1) * count for (count, _), apart in zip(loads, near, strict=True) if apart
+            ),
             streams=tuple(count // beside for count in rows),
             filled=tile.lanes / self.lanes,
         )
@@ -178,7 +180,7 @@ def _tiles_of(reduction: Reduction) -> tuple[Tile, ...]:
     return reduction.ranked()
 
 
-def _lengths(extent: int | None, unit: int) -> list[int]:
+def _sizes_along(extent: int | None, unit: int) -> list[int]:
     """The sizes of a tile along an axis, in multiples of ``unit``, that waste little; else the divisors."""
     if extent is None:
         return [1, 2, 3, 4, 6, 8, 12, 14]
@@ -186,22 +188,22 @@ def _lengths(extent: int | None, unit: int) -> list[int]:
     fitting = [
         count
         for count in range(1, min(whole, MOST_ALONG) + 1)
-        if -(-extent // (count * unit)) * count * unit <= WASTE * max(extent, unit)
+        if -(-extent // (count * unit)) * count * unit <= MOST_WASTE * max(extent, unit)
     ]
     return fitting or [d for d in divisors(whole) if d <= MOST_ALONG]
 
 
-def _some_of(
+def _size_pairs(
     axes: Sequence[int], extents: Sequence[int | None], most: int
 ) -> Iterator[tuple[tuple[int, int], ...]]:
     """Sizes above 1 along at most two of ``axes``, whose product is at most ``most``."""
     yield ()
     for place, first in enumerate(axes):
-        for size in _lengths(extents[first], 1):
+        for size in _sizes_along(extents[first], 1):
             if not 1 < size <= most:
                 continue
             yield ((first, size),)
             for second in axes[place + 1 :]:
-                for other in _lengths(extents[second], 1):
+                for other in _sizes_along(extents[second], 1):
                     if other > 1 and size * other <= most:
                         yield ((first, size), (second, other))

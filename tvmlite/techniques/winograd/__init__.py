@@ -10,7 +10,7 @@ from tvmlite.techniques.winograd.apply_winograd import apply_winograd
 __all__ = ["operator", "schedule"]
 
 
-def _within(options: Options) -> Pass | None:
+def _make_pass(options: Options) -> Pass | None:
     if not options.error_bound:
         return None
     # Not for pairs of bfloat16 if there are AMX's tiles, which are faster than any filtering.
@@ -23,7 +23,7 @@ register(
         "winograd",
         "apply_winograd",
         Stage.CONVOLUTION_ALGORITHMS,
-        _within,
+        _make_pass,
         lambda target: target and apply_winograd(),
         for_vectors=True,
     )

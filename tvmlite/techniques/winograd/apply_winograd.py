@@ -28,13 +28,13 @@ from tvmlite.techniques.blocked_conv.layout_rules import (
     blocked_layout,
     channels_of,
     from_blocks,
-    likely,
+    likely_extent,
     relayout,
 )
 from tvmlite.techniques.winograd import operator as winograd
 from tvmlite.techniques.winograd.matrices import FILTERINGS, WINDOW, Filtering, stated_error
 
-FILTERED = ("float32", "float64")
+WINOGRAD_DTYPES = ("float32", "float64")
 """The dtypes with kernels."""
 
 FLOPS_PER_BYTE = 8
@@ -63,7 +63,7 @@ def apply_winograd(
     """The pass that allows errors up to ``error_bound``, to be run when channels are in blocks
     (``alter_op_layout``). With ``pairs``, convolutions of pairs of bfloat16 may become filterings in float32
     of the rounded operands. A bound that is negative or not a finite number is a ConfigError."""
-    checked_bound(error_bound)
+    check_bound(error_bound)
 
     def apply_winograd(module: Module) -> Module:
         return map_functions(
@@ -73,7 +73,7 @@ def apply_winograd(
     return apply_winograd
 
 
-def checked_bound(error_bound: float) -> None:
+def check_bound(error_bound: float) -> None:
     """Raise a ConfigError unless ``error_bound`` is a finite number of at least 0."""
     if not (isinstance(error_bound, (int, float)) and 0 <= error_bound < math.inf):
         raise ConfigError(f"error_bound is {error_bound!r}, expected a relative error such as 1e-4, or 0")
@@ -86,23 +86,23 @@ def _rule(node: Expr, bound: float, pairs: bool, decisions: Decisions | None) ->
         return node
     assert isinstance(node, Call)
     default = min(ways.values(), key=lambda way: way.cost).name
-    return ways[decide(decisions, "winograd", lambda: [[node]], tuple(ways), default)].made
+    return ways[decide(decisions, "winograd", lambda: [[node]], tuple(ways), default)].expr
 
 
 @dataclass(frozen=True)
-class Way:
+class Alternative:
     """A way to compute a convolution: its name (``direct`` or the filtering's), the expression, and the
     estimated time in floating-point operations."""
 
     name: str
-    made: Expr
+    expr: Expr
     cost: float
 
 
-def alternatives(node: Expr, bound: float, pairs: bool = False) -> list[Way]:
+def alternatives(node: Expr, bound: float, pairs: bool = False) -> list[Alternative]:
     """The ways to compute the convolution ``node`` with errors up to ``bound``, the direct one first; none if
     ``node`` is not a convolution in blocks for which there are filterings."""
-    wide = _widened(node) if pairs else None
+    wide = _as_float32(node) if pairs else None
     match wide or node:
         case (
             Call(
@@ -118,15 +118,15 @@ def alternatives(node: Expr, bound: float, pairs: bool = False) -> list[Way]:
                 one for one in FILTERINGS.values() if stated_error(one, channels, type_.dtype) <= bound
             ]
             direct = _cost(convolution, type_, None) / (1 if wide is None else PAIR)
-            ways = [Way("direct", node, direct)]
+            ways = [Alternative("direct", node, direct)]
             for one in allowed:
                 made = _replaced(convolution, data, weight, one, block)
-                ways.append(Way(f"F({one.outputs}, 3)", made, _cost(convolution, type_, one)))
+                ways.append(Alternative(f"F({one.outputs}, 3)", made, _cost(convolution, type_, one)))
             return ways
     return []
 
 
-def _widened(node: Expr) -> Call | None:
+def _as_float32(node: Expr) -> Call | None:
     """A convolution of pairs of bfloat16 as one of float32; None if ``node`` is not such a convolution."""
     match node:
         case Call(
@@ -154,7 +154,7 @@ def _is_suitable(node: Call, weight: TensorType, block: int) -> bool:
     return (
         dense
         and len(kinds) == 1
-        and kinds <= set(FILTERED)
+        and kinds <= set(WINOGRAD_DTYPES)
         and windows.block_of(node, "data_layout", 2) in (0, block)
     )
 
@@ -162,8 +162,8 @@ def _is_suitable(node: Call, weight: TensorType, block: int) -> bool:
 def _cost(node: Call, weight: TensorType, filtering: Filtering | None) -> float:
     """Estimated time in floating-point operations of one image; ``None``: the direct convolution."""
     result, data = tensor_type_of(node), tensor_type_of(node.args[0])
-    outputs, inputs = (likely(extent) for extent in weight.shape[:2])
-    height, width = (likely(extent) for extent in result.shape[2:4])
+    outputs, inputs = (likely_extent(extent) for extent in weight.shape[:2])
+    height, width = (likely_extent(extent) for extent in result.shape[2:4])
     size = 4 if weight.dtype == "float32" else 8
     places, tiles, more = WINDOW**2, height * width, 0.0
     if filtering is not None:
@@ -176,7 +176,7 @@ def _cost(node: Call, weight: TensorType, filtering: Filtering | None) -> float:
 
 def _pixels(plain: TensorType) -> float:
     """The elements of an image that is not in blocks."""
-    return math.prod(likely(extent) for extent in plain.shape[1:])
+    return math.prod(likely_extent(extent) for extent in plain.shape[1:])
 
 
 def _replaced(node: Call, data: Expr, weight: Expr, filtering: Filtering, block: int) -> Expr:

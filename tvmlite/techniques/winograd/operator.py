@@ -158,7 +158,7 @@ def _extents(call: Call, data: Shape) -> Shape:
 def convolution_numpy(call: Call, data: np.ndarray, weight: np.ndarray) -> np.ndarray:
     """Tile by tile in float64: transform, multiply channel by channel, transform back."""
     matrices, step = filtering(call), call["tile_size"]
-    forth, back = array(matrices.data), array(matrices.result)
+    forward, back = array(matrices.data), array(matrices.result)
     height, width = windows.known(_extents(call, data.shape))
     rows, columns = -(-height // step), -(-width // step)
     begins, _ = windows.padding_of(call, 2)
@@ -167,9 +167,9 @@ def convolution_numpy(call: Call, data: np.ndarray, weight: np.ndarray) -> np.nd
         n * step + 2 - b - size for n, b, size in zip((rows, columns), begins, data.shape[2:4], strict=True)
     ]
     source = windows.padded_numpy(plain.astype("float64"), begins, ends, 0)
-    tiles = np.lib.stride_tricks.sliding_window_view(source, forth.shape, (2, 3))[:, :, ::step, ::step]
-    there = np.einsum("ay,ncpqyx,bx->ncpqab", forth, tiles, forth, optimize=True)
-    products = np.einsum("ncpqab,oabcv->nopqabv", there, weight.astype("float64"), optimize=True)
+    tiles = np.lib.stride_tricks.sliding_window_view(source, forward.shape, (2, 3))[:, :, ::step, ::step]
+    transformed = np.einsum("ay,ncpqyx,bx->ncpqab", forward, tiles, forward, optimize=True)
+    products = np.einsum("ncpqab,oabcv->nopqabv", transformed, weight.astype("float64"), optimize=True)
     made = np.einsum("ia,nopqabv,jb->nopiqjv", back, products, back, optimize=True)
     made = made.reshape(*made.shape[:2], rows * step, columns * step, -1)[:, :, :height, :width]
     return np.ascontiguousarray(made, data.dtype)
@@ -195,8 +195,8 @@ def _tiles(data: te.Tensor, shape: Shape, call: Call) -> te.Tensor:
     )
 
 
-def _there(tiles: te.Tensor, matrices: Filtering) -> te.Tensor:
-    """``there[n, a, b, p, c, lane]``: the transformed tiles, transformed along the height first."""
+def _transformed(tiles: te.Tensor, matrices: Filtering) -> te.Tensor:
+    """``transformed[n, a, b, p, c, lane]``: the transformed tiles, transformed along the height first."""
     batch, blocks, count, extent, _, lanes = tiles.shape
     high = te.compute(
         tiles.shape,
@@ -212,7 +212,7 @@ def _there(tiles: te.Tensor, matrices: Filtering) -> te.Tensor:
     )
 
 
-def _back(products: te.Tensor, matrices: Filtering) -> te.Tensor:
+def _inverse(products: te.Tensor, matrices: Filtering) -> te.Tensor:
     """``back[n, o, p, i, j, lane]``: the products transformed back, along the height first."""
     batch, blocks, count, _, extent, lanes = products.shape
     step = matrices.outputs
@@ -247,17 +247,18 @@ def convolution(call: Call, data: te.Tensor, weight: te.Tensor) -> te.Tensor:
     """``A^T [(G g G^T) * (B^T d B)] A`` for each tile ``d``, summed up over the input channels."""
     matrices, step, lanes = filtering(call), call["tile_size"], data.shape[-1]
     shape = _extents(call, data.shape)
-    there = _there(_tiles(data, shape, call), matrices)
+    transformed = _transformed(_tiles(data, shape, call), matrices)
     channel = te.reduce_axis(weight.shape[3], name="ic")
     products = te.compute(
-        (data.shape[0], weight.shape[0], there.shape[3], matrices.extent, matrices.extent, lanes),
+        (data.shape[0], weight.shape[0], transformed.shape[3], matrices.extent, matrices.extent, lanes),
         lambda n, o, p, a, b, lane: reducers.sum(
-            there[n, a, b, p, channel // lanes, channel % lanes] * weight[o, a, b, channel, lane], channel
+            transformed[n, a, b, p, channel // lanes, channel % lanes] * weight[o, a, b, channel, lane],
+            channel,
         ),
         name="products",
         tag="winograd_products",
     )
-    back = _back(products, matrices)
+    back = _inverse(products, matrices)
     columns = (shape[1] + (step - 1)) // step
     return te.compute(
         (data.shape[0], weight.shape[0], *shape, lanes),

@@ -20,7 +20,7 @@ from tvmlite.te.templates.tile import (
 )
 from tvmlite.te.tensor.tensor import ComputeOp, IterVar
 from tvmlite.techniques.common.nest import in_registers
-from tvmlite.techniques.elementwise.injective import finish
+from tvmlite.techniques.elementwise.injective import schedule_other_outputs
 from tvmlite.techniques.winograd.operator import WINOGRAD
 
 ENOUGH_TILE_CHUNKS = 4
@@ -28,35 +28,35 @@ ENOUGH_TILE_CHUNKS = 4
 divided as well. All tiles are then transformed first and have left the near caches when they are multiplied,
 so the number is only one for each of four threads."""
 
-SHARED_COST = 0.3
+LAST_CACHE_COST = 0.3
 """The cost of reading a byte from the last cache, relative to memory."""
 
-SPACED = 256
+CONFLICTING_STRIDE = 256
 """Rows whose length is a multiple of this many elements are padded by one vector: rows with a power-of-two
 stride map to few sets of the nearest cache."""
 
-SEVERAL = (1, 2, 3, 4, 6, 8)
+TILES_PER_CHUNK = (1, 2, 3, 4, 6, 8)
 """The numbers of register tiles in a chunk; fewer are used if that makes chunks of equal size."""
 
-AHEAD = (256, 0, 32, 64, 128, 512)
+PREFETCH_DISTANCES = (256, 0, 32, 64, 128, 512)
 """The prefetch distances of weights, in vectors. Weights are read from memory, as one long row for each block
 of channels; the default is the processor's best distance (``Machine.prefetch_far``)."""
 
 
 @dataclass(frozen=True)
-class _Parts:
+class _Stages:
     """The stages: tiles transformed along one axis and both, products, half transformed back, pixels."""
 
-    halfway: ComputeOp
-    there: ComputeOp
+    half_transformed: ComputeOp
+    transformed: ComputeOp
     products: ComputeOp
-    back: ComputeOp
+    half_inverse: ComputeOp
     result: ComputeOp
 
     @staticmethod
-    def of(group: Group) -> _Parts:
+    def of(group: Group) -> _Stages:
         names = ("halfway", "there", "products", "back", "result")
-        return _Parts(*(group.tagged(f"winograd_{name}")[-1] for name in names))
+        return _Stages(*(group.tagged(f"winograd_{name}")[-1] for name in names))
 
 
 @template("winograd", WINOGRAD)
@@ -68,12 +68,12 @@ def winograd(group: Group) -> None:
     make a chunk; ``first``, whether all tiles are transformed before the rest is divided among threads;
     ``ahead``, the prefetch distance.
     """
-    parts = _Parts.of(group)
+    parts = _Stages.of(group)
     host = group.host(parts.result.output(0))
-    group.inline_all_but({host.op, parts.there, parts.back, parts.halfway})
+    group.inline_all_but({host.op, parts.transformed, parts.half_inverse, parts.half_transformed})
     sums = group.schedule.cache_write(parts.products.output(0), "local").op
     tile = _tile(group, parts.products)
-    several = _several(group, parts, tile)
+    several = _tiles_per_chunk(group, parts, tile)
     stage, step = group.stage(host), dict(parts.result.attrs)["tile_size"]
     batch, block, *pixels, lane = group.axes(host)
     (y, i), (x, j) = (stage.split(axis, factor=step) for axis in pixels)
@@ -81,11 +81,13 @@ def winograd(group: Group) -> None:
     chunk, one = stage.split(stage.fuse(y, x), factor=tile.rows * several)
     channels, inner = stage.split(block, factor=tile.blocks)
     in_registers(stage, [i, j], lane, [batch, chunk, channels, one, inner])
-    place, channels = _spread(group, stage, parts.products, [batch, chunk, channels], tile.rows * several)
-    _transform(group.stage(parts.back), stage, inner)
+    place, channels = _divide_among_threads(
+        group, stage, parts.products, [batch, chunk, channels], tile.rows * several
+    )
+    _transform_axis(group.stage(parts.half_inverse), stage, inner)
     _multiply(group, parts.products, group.stage(sums), stage, channels, tile)
-    _go_there(group, parts, stage, place)
-    finish(group, host)
+    _transform_tiles(group, parts, stage, place)
+    schedule_other_outputs(group, host)
 
 
 def _tile(group: Group, products: ComputeOp) -> RegisterTile:
@@ -121,21 +123,23 @@ def _tile(group: Group, products: ComputeOp) -> RegisterTile:
     return RegisterTile(rows, blocks)
 
 
-def _several(group: Group, parts: _Parts, tile: RegisterTile) -> int:
+def _tiles_per_chunk(group: Group, parts: _Stages, tile: RegisterTile) -> int:
     """The knob ``several``; by default the value with the least traffic to the second cache: the weight is
     read once per chunk, a chunk's tiles once per ``tile.blocks`` blocks of output channels."""
     tiles, channels = extent_of(parts.products.axis[2]), extent_of(parts.products.axis[1])
     places = product(extent_of(axis) for axis in parts.products.axis[3:5]) or 1
-    row = 4 * places * (product(extent_of(axis) for axis in parts.there.axis[4:6]) or 1)
+    row = 4 * places * (product(extent_of(axis) for axis in parts.transformed.axis[4:6]) or 1)
     weight = row * (channels or 1) * (extent_of(parts.products.axis[-1]) or 1)
-    near = group.target.machine.working_sets
-    far = 0.0 if weight <= near.tiles else SHARED_COST if weight <= near.weight else 1.0
+    sizes = group.target.machine.working_sets
+    far = (
+        0.0 if weight <= sizes.winograd_tiles else LAST_CACHE_COST if weight <= sizes.winograd_weight else 1.0
+    )
     iterations = -(-(tiles or MANY) // tile.rows)
 
     def traffic(several: int) -> float:
-        stays = several * tile.rows * row <= near.tiles
+        stays = several * tile.rows * row <= sizes.winograd_tiles
         reads = iterations * tile.rows * row * -(-(channels or 1) // tile.blocks)
-        return -(-iterations // several) * weight * far + (0.0 if stays else reads * SHARED_COST)
+        return -(-iterations // several) * weight * far + (0.0 if stays else reads * LAST_CACHE_COST)
 
     def even(several: int) -> int:
         return -(-iterations // -(-iterations // several))
@@ -146,11 +150,11 @@ def _several(group: Group, parts: _Parts, tile: RegisterTile) -> int:
         chunks = product([extent_of(parts.products.axis[0]), -(-iterations // several)])
         return tiles is not None and not any(is_even(product([chunks, n]), threads) for n in (1, blocks))
 
-    best = min(SEVERAL, key=lambda several: (uneven(even(several)), traffic(even(several))))
-    return even(group.knob("several", SEVERAL, best))
+    best = min(TILES_PER_CHUNK, key=lambda several: (uneven(even(several)), traffic(even(several))))
+    return even(group.knob("several", TILES_PER_CHUNK, best))
 
 
-def _spread(
+def _divide_among_threads(
     group: Group, stage: Stage, products: ComputeOp, outer: list[IterVar], size: int
 ) -> tuple[IterVar | None, IterVar]:
     """Divide the work among threads; return the loops in which chunks of ``size`` tiles are transformed
@@ -169,7 +173,7 @@ def _spread(
     return place, channels
 
 
-def _transform(stage: Stage, host: Stage, place: IterVar) -> None:
+def _transform_axis(stage: Stage, host: Stage, place: IterVar) -> None:
     """Compute the transform of one tile along one axis, a vector of channels at a time."""
     stage.compute_at(host, place)
     *_, a, b, lane = stage.leaf_iter_vars
@@ -193,21 +197,21 @@ def _multiply(
     by_vectors = vectors_first(size, extent_of(lane), group.target, products.output(0).dtype)
     inside = [block, tile] if by_vectors else [tile, block]
     in_registers(sums, inside, lane, [batch, a, b, channel])
-    ahead = group.knob("ahead", AHEAD, group.target.machine.prefetch_far)
+    ahead = group.knob("ahead", PREFETCH_DISTANCES, group.target.machine.prefetch_far)
     if ahead:
         sums.prefetch(op.inputs[-1], channel, ahead)
 
 
-def _go_there(group: Group, parts: _Parts, host: Stage, place: IterVar | None) -> None:
+def _transform_tiles(group: Group, parts: _Stages, host: Stage, place: IterVar | None) -> None:
     """Transform tiles one by one, a vector of channels at a time: at ``place``, or all of them first."""
-    stage = group.stage(parts.there)
+    stage = group.stage(parts.transformed)
     batch, a, b, tile, block, lane = stage.leaf_iter_vars
     in_registers(stage, [a, b], lane, [batch, tile, block])
     lanes, blocks = extent_of(lane), extent_of(block)
-    if lanes and blocks and lanes * blocks % SPACED == 0:
-        stage.storage_align(tile, SPACED, lanes)
-    _transform(group.stage(parts.halfway), stage, block)
+    if lanes and blocks and lanes * blocks % CONFLICTING_STRIDE == 0:
+        stage.storage_align(tile, CONFLICTING_STRIDE, lanes)
+    _transform_axis(group.stage(parts.half_transformed), stage, block)
     if place is not None:
         stage.compute_at(host, place)
     else:
-        share(stage, stage.fuse(batch, tile), threads_for(group.target, work_of(parts.there)), "a tile")
+        share(stage, stage.fuse(batch, tile), threads_for(group.target, work_of(parts.transformed)), "a tile")

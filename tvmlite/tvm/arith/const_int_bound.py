@@ -10,7 +10,7 @@ from typing import Any, ClassVar, TypeAlias
 
 from tvmlite.core import dtype as dtypes
 from tvmlite.core.alike import alike
-from tvmlite.core.node import in_order
+from tvmlite.core.node import postorder_from
 from tvmlite.te import expr as e
 
 _INF = math.inf
@@ -73,7 +73,7 @@ class Bounds:
     def of(self, expr: Any) -> Bound:
         """The bound of ``expr``."""
         root = e.convert(expr)
-        for node in in_order(
+        for node in postorder_from(
             [root], lambda one: [part for part in one.children() if part not in self._found]
         ):
             if isinstance(node, e.Expr) and node not in self._found:

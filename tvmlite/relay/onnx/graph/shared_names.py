@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from tvmlite.core.node import Node, postorder, reached
+from tvmlite.core.node import Node, postorder, reachable_from
 from tvmlite.relay.ir.infer import tensor_type_of
 from tvmlite.relay.ir.nodes import Call, Expr, Function, If, Loop, Var
 from tvmlite.relay.ir.types import Dim, TensorType
@@ -55,4 +55,4 @@ def _always_evaluated(body: Expr) -> Iterator[Node]:
                 return [*initial, *([] if condition is None else [condition])]
         return node.children()
 
-    return reached([body], evaluated)
+    return reachable_from([body], evaluated)

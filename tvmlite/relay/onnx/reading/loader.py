@@ -124,7 +124,7 @@ def _mapped(path: Path) -> np.ndarray:
     if size == 0:
         return np.empty(0, np.uint8)
     try:
-        return mapped.bytes_of(path)
+        return mapped.map_file(path)
     except OSError as error:
         raise ModelError(f"model file {str(path)!r} cannot be read: {error.strerror}") from error
 
@@ -140,7 +140,7 @@ def _parse(serialized: np.ndarray | None, what: str, hint: str | None = None) ->
             raise
         raise ModelError(f"{what}: not an ONNX model, or a truncated one ({error})", hint=hint) from error
     finally:
-        mapped.give_back(serialized)
+        mapped.release_pages(serialized)
     return proto
 
 

@@ -43,7 +43,7 @@ class TensorData:
     def file(self, path: Path) -> np.ndarray:
         """Return the bytes of ``path``, uint8, mapped once; OSError if it cannot be read."""
         if path not in self._files:
-            self._files[path] = mapped.bytes_of(path)
+            self._files[path] = mapped.map_file(path)
         return self._files[path]
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Sequence
 
-from tvmlite.core.node import Node, postorder, reached, substitute
+from tvmlite.core.node import Node, postorder, reachable_from, substitute
 from tvmlite.relay.ir.nodes import (
     Constant,
     Expr,
@@ -98,4 +98,4 @@ def _needed(
         return [results[1 + numbers[node]]] if node in numbers else node.children()  # type: ignore[index]
 
     first = [*roots, *(states[k] for k in used if k < len(states))]
-    return {numbers[node] for node in reached(first, computed_from) if node in numbers}
+    return {numbers[node] for node in reachable_from(first, computed_from) if node in numbers}

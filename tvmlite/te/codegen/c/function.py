@@ -43,7 +43,7 @@ class FunctionWriter(Scope):
         keys = parameter_keys(self.function)
         own = self.module.standalone
         parameters, passed = [], []
-        for key, parameter in zip(keys, signature.passed, strict=True):
+        for key, parameter in zip(keys, signature.c_parameters, strict=True):
             if parameter.kind == "threads" and own is not None:
                 continue
             restrict = "restrict " if parameter.kind in ("input", "output") else ""

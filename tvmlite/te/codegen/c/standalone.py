@@ -170,7 +170,7 @@ def runner(signature: Signature) -> str:
 
 def _passed(signature: Signature, threads: int = 1) -> list[tuple[str, str]]:
     """The C types and names of the parameters."""
-    passed = [(p.c_type, p.name) for p in signature.passed if p.kind != "threads"]
+    passed = [(p.c_type, p.name) for p in signature.c_parameters if p.kind != "threads"]
     passed += [(f"const {signature.name}_parallel *", PARALLEL)] if threads > 1 else []
     return [*passed, ("const void *", WEIGHTS)] if signature.constants else passed
 

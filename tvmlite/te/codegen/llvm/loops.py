@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from tvmlite.core import dtype as dtypes
-from tvmlite.core.node import reachable, reached
+from tvmlite.core.node import reachable, reachable_from
 from tvmlite.machine.target import Target
 from tvmlite.te import expr as e
 from tvmlite.te.arith import Analyzer, mentions
@@ -174,6 +174,6 @@ def _always_loaded(values: Iterator[e.Expr]) -> Iterator[e.Expr]:
                 return ()
         return node.children()[::-1]  # type: ignore[return-value]
 
-    for node in reached([*values][::-1], evaluated):
+    for node in reachable_from([*values][::-1], evaluated):
         if isinstance(node, ir.Load) or (isinstance(node, e.Broadcast) and isinstance(node.value, ir.Load)):
             yield node
