@@ -51,7 +51,7 @@ class Wide:
 
 def wide(call: Call, kernel: Sequence[Any], shape: Shape) -> Wide | None:
     """How a convolution on blocks of ``WIDE_BLOCK`` channels processes a small image whole; None if not."""
-    if windows.block_of(call, "data_layout", len(kernel)) != WIDE_BLOCK:
+    if windows.channel_block(call, "data_layout", len(kernel)) != WIDE_BLOCK:
         return None
     known = all(isinstance(n, int) for n in (*shape, *kernel))
     if len(kernel) != 2 or not known or call["groups"] != 1:
@@ -60,7 +60,10 @@ def wide(call: Call, kernel: Sequence[Any], shape: Shape) -> Wide | None:
     last = [
         ((k - 1) * d, s)
         for k, d, s in zip(
-            kernel, windows.spatial(call, "dilation", 2), windows.spatial(call, "strides", 2), strict=True
+            kernel,
+            windows.spatial_attr(call, "dilation", 2),
+            windows.spatial_attr(call, "strides", 2),
+            strict=True,
         )
     ]
     (rows, row), phases = (
@@ -74,7 +77,7 @@ def wide(call: Call, kernel: Sequence[Any], shape: Shape) -> Wide | None:
 def phases(call: Call, data: te.Tensor, found: Wide) -> te.Tensor:
     """``data`` padded, in phases: ``(n, c, y % stride, x % stride, y / stride, x / stride, lane)``."""
     (top, left), _ = windows.padding_of(call, 2)
-    down, along = windows.spatial(call, "strides", 2)
+    down, along = windows.spatial_attr(call, "strides", 2)
     height, width = data.shape[2:4]
 
     def element(n: Any, c: Any, py: Any, px: Any, y: Any, x: Any, lane: Any) -> e.Expr:

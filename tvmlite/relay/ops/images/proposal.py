@@ -13,7 +13,7 @@ from tvmlite.relay.ir.nodes import Call
 from tvmlite.relay.ir.op import REQUIRED
 from tvmlite.relay.ir.types import TensorType, same_dim, show_shape
 from tvmlite.relay.ops import loops, windows
-from tvmlite.relay.ops.common import agree, fault, intrinsic, one_dtype
+from tvmlite.relay.ops.common import expect_extent, fault, intrinsic, one_dtype
 from tvmlite.relay.ops.reductions.sort import MergeSort
 from tvmlite.relay.ops.register import statement
 from tvmlite.te import expr as e
@@ -50,10 +50,10 @@ def _infer(call: Call, cls_prob: TensorType, bbox_pred: TensorType, im_info: Ten
             f"{call['rpn_post_nms_top_n']}, expected at least 1",
         )
     count = len(call["scales"]) * len(call["ratios"])
-    agree(call, "the number of channels of cls_prob", cls_prob.shape[1], 2 * count)
-    agree(call, "the number of channels of bbox_pred", bbox_pred.shape[1], 4 * count)
+    expect_extent(call, "the number of channels of cls_prob", cls_prob.shape[1], 2 * count)
+    expect_extent(call, "the number of channels of bbox_pred", bbox_pred.shape[1], 4 * count)
     for axis in (0, 2, 3):
-        agree(call, f"the extent {axis} of bbox_pred", bbox_pred.shape[axis], cls_prob.shape[axis])
+        expect_extent(call, f"the extent {axis} of bbox_pred", bbox_pred.shape[axis], cls_prob.shape[axis])
     if (
         im_info.ndim != 2
         or not same_dim(im_info.shape[1], 3)
@@ -93,14 +93,14 @@ def _numpy(call: Call, cls_prob: np.ndarray, bbox_pred: np.ndarray, im_info: np.
         boxes = np.array(rows)[order[: most if most > 0 else None], :4]
         kept: list[np.ndarray] = []
         for box in boxes:
-            if all(_part_numpy(box, other) <= call["threshold"] for other in kept):
+            if all(_overlap_numpy(box, other) <= call["threshold"] for other in kept):
                 kept.append(box)
         for place in range(top):
             result[b * top + place] = (b, *kept[place % len(kept)])
     return result
 
 
-def _part_numpy(a: np.ndarray, b: np.ndarray) -> float:
+def _overlap_numpy(a: np.ndarray, b: np.ndarray) -> float:
     sides = np.maximum(np.minimum(a[2:], b[2:]) - np.maximum(a[:2], b[:2]) + 1, 0)
     common = sides.prod()
     return common / ((a[2:] - a[:2] + 1).prod() + (b[2:] - b[:2] + 1).prod() - common)
@@ -131,7 +131,7 @@ def proposal(call: Call, cls_prob: Tensor, bbox_pred: Tensor, im_info: Tensor) -
     ``im_info`` is height, width and scale of each image. The first half of the channels of ``cls_prob`` is
     for the background. Boxes smaller than ``rpn_min_size`` times the scale come last.
     """
-    return _Proposal(call, cls_prob).made([cls_prob, bbox_pred, im_info])
+    return _Proposal(call, cls_prob).tensor([cls_prob, bbox_pred, im_info])
 
 
 def _number(value: float) -> e.Expr:
@@ -148,9 +148,9 @@ class _Proposal:
         self.boxes = loops.buffer("boxes", (self.count, 5), F32)
         self.kept = loops.buffer("kept", (self.count,), loops.INT)
         self.number_kept = loops.Cell("number_kept")
-        self.apart = loops.Cell("apart", "bool")
+        self.is_kept = loops.Cell("apart", "bool")
 
-    def made(self, given: list[Tensor]) -> Tensor:
+    def tensor(self, given: list[Tensor]) -> Tensor:
         """Return the result."""
         shape = (self.batches * self.call["rpn_post_nms_top_n"], 5)
         return loops.extern("proposal", given, [(shape, F32)], self._body)[0]
@@ -168,7 +168,9 @@ class _Proposal:
                 order.then(self._select),
                 loops.over(self.call["rpn_post_nms_top_n"], lambda k: self._write(b, k), "w"),
             ]
-            return loops.allocated(loop.sequence(*steps), self.boxes, self.kept, self.number_kept, self.apart)
+            return loops.allocated(
+                loop.sequence(*steps), self.boxes, self.kept, self.number_kept, self.is_kept
+            )
 
         return loops.over(self.batches, one, "b", kind=loop.PARALLEL)
 
@@ -185,7 +187,7 @@ class _Proposal:
             for part, shift in zip(self.anchors[k], (across, down, across, down), strict=True)
         ]
         deltas = [loops.load(self.moves, b, 4 * k + part, y, x) for part in range(4)]
-        box = self._moved(corners, deltas)
+        box = self._apply_deltas(corners, deltas)
         limits = (wide, tall, wide, tall)
         box = [
             e.Max(e.Min(part, limit - _number(1)), _number(0))
@@ -206,7 +208,7 @@ class _Proposal:
             *(loops.store(self.boxes, (row, part), value) for part, value in enumerate(puts))
         )
 
-    def _moved(self, corners: list[e.Expr], deltas: list[e.Expr]) -> list[e.Expr]:
+    def _apply_deltas(self, corners: list[e.Expr], deltas: list[e.Expr]) -> list[e.Expr]:
         if self.call["iou_loss"]:
             return [corner + delta for corner, delta in zip(corners, deltas, strict=True)]
         low, high = [], []
@@ -229,17 +231,17 @@ class _Proposal:
         return loops.over(most, consider, "k")
 
     def _consider(self, own: e.Expr) -> loop.Stmt:
-        def against(k: e.Expr) -> loop.Stmt:
-            closer = self._part(own, loops.load(self.kept, k)) > _number(self.call["threshold"])
-            return loop.If(closer, self.apart.set(False))
+        def compare(k: e.Expr) -> loop.Stmt:
+            overlaps = self._overlap(own, loops.load(self.kept, k)) > _number(self.call["threshold"])
+            return loop.If(overlaps, self.is_kept.set(False))
 
         place = self.number_kept.value
         keep = loop.sequence(loops.store(self.kept, (place,), own), self.number_kept.set(place + 1))
         return loop.sequence(
-            self.apart.set(True), loops.over(place, against, "o"), loop.If(self.apart.value, keep)
+            self.is_kept.set(True), loops.over(place, compare, "o"), loop.If(self.is_kept.value, keep)
         )
 
-    def _part(self, own: e.Expr, other: e.Expr) -> e.Expr:
+    def _overlap(self, own: e.Expr, other: e.Expr) -> e.Expr:
         """The intersection over union of two boxes, which include their last pixels."""
         a, b = ([loops.load(self.boxes, one, part) for part in range(4)] for one in (own, other))
         one, zero = _number(1), _number(0)
@@ -249,7 +251,7 @@ class _Proposal:
         return common / (first + second - common)
 
     def _write(self, b: e.Expr, k: e.Expr) -> loop.Stmt:
-        many = e.Max(*e.match(self.number_kept.value, 1))
+        count = e.Max(*e.match(self.number_kept.value, 1))
 
         def row(source: e.Expr) -> loop.Stmt:
             place = b * self.call["rpn_post_nms_top_n"] + k
@@ -258,4 +260,4 @@ class _Proposal:
             ]
             return loop.sequence(loops.store(self.out, (place, 0), e.cast(F32, b)), *parts)
 
-        return loops.let("source", loops.load(self.kept, k % many), row)
+        return loops.let("source", loops.load(self.kept, k % count), row)

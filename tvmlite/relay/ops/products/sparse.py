@@ -135,7 +135,7 @@ def _is_one(extent: Any) -> bool:
 # --- sums -------------------------------------------------------------------------------------------
 
 
-def _plain(call: Call, data: TensorType) -> None:
+def _check_unblocked(call: Call, data: TensorType) -> None:
     if data.ndim != 1:
         raise fault(call, f"data is {show_shape(data.shape)}, expected the elements, a vector, and no blocks")
 
@@ -148,7 +148,7 @@ def _add_type(
     sparse_indptr: TensorType,
 ) -> TensorType:
     rows = _rows(call, sparse_data, sparse_indices, sparse_indptr)
-    _plain(call, sparse_data)
+    _check_unblocked(call, sparse_data)
     expect(call, "dense_data is", one_dtype(call, dense_data, sparse_data), NUMBERS)
     if dense_data.ndim != 2 or not same_dim(dense_data.shape[0], rows):
         raise fault(call, f"dense_data is {show_shape(dense_data.shape)}, the sparse matrix has {rows} rows")
@@ -201,7 +201,7 @@ def _transpose_type(
     call: Call, sparse_data: TensorType, sparse_indices: TensorType, sparse_indptr: TensorType
 ) -> TupleType:
     _rows(call, sparse_data, sparse_indices, sparse_indptr)
-    _plain(call, sparse_data)
+    _check_unblocked(call, sparse_data)
     return TupleType((sparse_data, sparse_indices, sparse_indptr))
 
 

@@ -35,7 +35,7 @@ def _block(call: Call, rank: int, pairs: str) -> tuple[int, ...]:
     return block
 
 
-def _quotient(call: Call, what: str, extent: Dim, by: int) -> Dim:
+def _exact_quotient(call: Call, what: str, extent: Dim, by: int) -> Dim:
     if not same_dim(normal_dim(extent // by * by), extent):
         raise fault(call, f"{what} is {show_dim(extent)}, expected a multiple of {by}")
     return normal_dim(extent // by)
@@ -66,7 +66,9 @@ def space_to_batch_nd(call: Call, data: Expr) -> Expr:
         widths = ((0, 0), *call["paddings"], *(((0, 0),) * behind))
         data = make("nn.pad", data, pad_width=widths, pad_value=call["pad_value"])
         shape = tensor_type_of(data).shape
-    pieces = [_quotient(call, f"the padded extent {k + 1}", shape[k + 1], b) for k, b in enumerate(block)]
+    pieces = [
+        _exact_quotient(call, f"the padded extent {k + 1}", shape[k + 1], b) for k, b in enumerate(block)
+    ]
     cut: list[Any] = [shape[0]]
     for piece, b in zip(pieces, block, strict=True):
         cut += [piece, b]
@@ -102,7 +104,7 @@ def batch_to_space_nd(call: Call, data: Expr) -> Expr:
     shape = tensor_type_of(data).shape
     block = _block(call, len(shape), "crops")
     count, behind = len(block), len(shape) - len(block) - 1
-    batch = _quotient(call, "the batch", shape[0], math.prod(block))
+    batch = _exact_quotient(call, "the batch", shape[0], math.prod(block))
     rest = shape[count + 1 :]
     split = make("reshape", data, newshape=(*block, batch, *shape[1:]), allowzero=True)
     order = [count]

@@ -19,7 +19,7 @@ from tvmlite.relay.onnx.graph import dims
 from tvmlite.relay.onnx.graph.arithmetic import Operand
 from tvmlite.relay.onnx.graph.data_dependent_dims import bind_dims, name_dims
 from tvmlite.relay.onnx.graph.node import OnnxNode
-from tvmlite.relay.ops.images.resize_taps import NumpyNumbers, coordinate, rounded
+from tvmlite.relay.ops.images.resize_taps import NumpyNumbers, coordinate, round_coordinate
 from tvmlite.te import expr as e
 
 _REACH = {"linear": 1, "cubic": 2}
@@ -62,13 +62,13 @@ class GraphNumbers:
         """``|x|``."""
         return self._made("abs", x)
 
-    def either(self, condition: Any, a: Operand, b: Operand) -> Operand:
+    def select(self, condition: Any, a: Operand, b: Operand) -> Operand:
         """Return ``a`` where ``condition``, on tensors or dimensions, holds, else ``b``."""
         if isinstance(condition, e.Expr):
             condition = self.number(e.Select(condition, e.const(1, e.INDEX), e.const(0, e.INDEX))) > 0
         return self._made("where", condition, a, b)
 
-    def one_of(self, a: Operand, b: Operand) -> Operand:
+    def logical_or(self, a: Operand, b: Operand) -> Operand:
         """Return whether at least one of two conditions holds, for each element."""
         return self._made("logical_or", a, b)
 
@@ -112,10 +112,10 @@ def resized(
         if mode == "tf_crop_and_resize":
             last = numbers.number(axis.have) - 1
             column = [axis.extent if k == axis.place else 1 for k in range(node.rank(data))]
-            masks.append(node.reshape(numbers.one_of(source < 0, source > last).tensor, column))
+            masks.append(node.reshape(numbers.logical_or(source < 0, source > last).tensor, column))
         if method == "nearest_neighbor":
             settings = {"coordinate_transformation_mode": mode, "rounding_method": rounding}
-            index = node.cast(rounded(settings, numbers, source).tensor, "int64")
+            index = node.cast(round_coordinate(settings, numbers, source).tensor, "int64")
             made = node.make("take", made, index, axis=axis.place)
         else:
             made = _filtered(numbers, made, axis, source, method)
@@ -209,8 +209,8 @@ def _corner(numbers: Any, axis: Axis) -> Any:
     """The end of the region for align_corners: less than 1 if the exact length is not an integer."""
     exact = numbers.number(axis.have) * axis.scale
     last = numbers.number(axis.extent) - 1
-    ended = numbers.either(exact > (last + 1), last / (exact - 1), numbers.number(1))
-    return numbers.either(last > 0, ended, numbers.number(0))
+    ended = numbers.select(exact > (last + 1), last / (exact - 1), numbers.number(1))
+    return numbers.select(last > 0, ended, numbers.number(0))
 
 
 def _filtered(numbers: GraphNumbers, data: Expr, axis: Axis, source: Operand, method: str) -> Expr:
@@ -256,8 +256,8 @@ def _taps(
     weights = _linear(numbers, distance) if method == "linear" else _keys(node, numbers, distance)
     at = base + steps
     if node.attr("exclude_outside", 0):
-        outside = numbers.one_of(at < 0, at > (numbers.number(have) - 1))
-        weights = numbers.either(outside, weights * 0, weights)
+        outside = numbers.logical_or(at < 0, at > (numbers.number(have) - 1))
+        weights = numbers.select(outside, weights * 0, weights)
     if node.attr("exclude_outside", 0) or width is not None:
         total = _row_sums(node, weights)
         weights = weights / total
@@ -271,7 +271,7 @@ def _row_sums(node: OnnxNode, weights: Any) -> Any:
 
 
 def _linear(numbers: Any, distance: Any) -> Any:
-    return numbers.either(distance < 1, distance * -1 + 1, distance * 0)
+    return numbers.select(distance < 1, distance * -1 + 1, distance * 0)
 
 
 def _keys(node: OnnxNode, numbers: Any, t: Any) -> Any:
@@ -279,8 +279,8 @@ def _keys(node: OnnxNode, numbers: Any, t: Any) -> Any:
     a = float(node.attr("cubic_coeff_a", -0.75))
     inner = (t * (a + 2) - (a + 3)) * t * t + 1
     outer = ((t * a - 5 * a) * t + 8 * a) * t - 4 * a
-    far = numbers.either(t < 2, outer, t * 0)
-    return numbers.either(t > 1, far, inner)
+    far = numbers.select(t < 2, outer, t * 0)
+    return numbers.select(t > 1, far, inner)
 
 
 def shrunk(node: OnnxNode, data: Expr, whole: dict[int, tuple[Dim, Any]], method: str, mode: str) -> Expr:

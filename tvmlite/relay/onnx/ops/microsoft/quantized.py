@@ -226,5 +226,5 @@ def _packed(node: OnnxNode, weight: Expr, scale: Expr, zero: Expr) -> tuple[Expr
     weight, zero = (node.subtract(node.cast(x, "int32"), moved) for x in (weight, zero))
     zero, scale = (node.broadcast_to(node.reshape(x, (-1,)), (columns,)) for x in (zero, scale))
     sums = node.make("sum", node.subtract(weight, zero), axis=(0,), keepdims=False)
-    recurrence = steps.interleaved(weight, columns // size, size, node.make)
+    recurrence = steps.pack_recurrence(weight, columns // size, size, node.make)
     return recurrence, [scale, zero, sums]
