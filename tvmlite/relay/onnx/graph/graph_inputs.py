@@ -31,7 +31,9 @@ class GraphInputs:
         self.pinned = pinned
         self.met: list[int | str] = []
 
-    def fix(self, graph: onnx.GraphProto, values: dict[str, Expr], constants: Mapping[str, Any]) -> None:
+    def bind_constants(
+        self, graph: onnx.GraphProto, values: dict[str, Expr], constants: Mapping[str, Any]
+    ) -> None:
         """Add the inputs for which the caller has given constants to the ``values`` of the graph."""
         inputs = {i.name: i for i in graph.input}
         for name, constant in constants.items():

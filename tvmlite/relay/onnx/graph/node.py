@@ -33,7 +33,7 @@ NOTHING = Tuple(())
 LARGEST_TABLE = 2**27
 """The most elements of a constant that a converter computes."""
 
-KNOWN_LIMIT = 4096
+MAX_KNOWN_ELEMENTS = 4096
 """The most elements of a value that is followed at import."""
 
 
@@ -192,7 +192,7 @@ class OnnxNode(Arithmetic):
         if value is None:
             return None
         if isinstance(value, Constant):
-            return value.data if value.data.size <= KNOWN_LIMIT else None
+            return value.data if value.data.size <= MAX_KNOWN_ELEMENTS else None
         followed = self.importer.known.get(value)
         if followed is None and any(isinstance(d, int) and d == 0 for d in self.shape(value)):
             shape = self.shape(value)

@@ -22,10 +22,10 @@ from tvmlite.relay.onnx.graph.node import OnnxNode
 from tvmlite.relay.ops.images.resize_taps import NumpyNumbers, coordinate, round_coordinate
 from tvmlite.te import expr as e
 
-_REACH = {"linear": 1, "cubic": 2}
+_TAPS_PER_SIDE = {"linear": 1, "cubic": 2}
 """The number of taps of a method on each side."""
 
-LONGEST = 2**40
+MAX_EXTENT = 2**40
 """The largest extent that a scale may give."""
 
 
@@ -149,7 +149,7 @@ def _axes(
     else:
         extents, factor = _kept_ratio(numbers, have, list(sizes or ()), policy)
         factors = [factor] * count
-    regions = None if roi is None else _one_by_one(numbers, roi, 2 * count)
+    regions = None if roi is None else _elements(numbers, roi, 2 * count)
     made: list[Axis] = []
     for i, place in enumerate(places):
         same = dims.equal(extents[i], have[i]) if known is None else known[i] == 1
@@ -167,13 +167,13 @@ def _scaled(numbers: GraphNumbers, have: Sequence[Dim], scales: Expr) -> tuple[l
     wide = node.cast(scales, "float64")
     lengths = node.cast(node.make("shape_value", values=tuple(have), dtype="int64"), "float64")
     exact = node.multiply(wide, lengths)
-    legal = node.make("logical_and", node.greater(wide, 0), node.less(exact, LONGEST))
+    legal = node.make("logical_and", node.greater(wide, 0), node.less(exact, MAX_EXTENT))
     whole = node.make("where", legal, node.make("floor", exact), node.const(-1, "float64"))
     bound = bind_dims(node, node.cast(whole, "int64"), ["extent_by_scale"] * len(have))
-    return list(bound), _one_by_one(numbers, scales, len(have))
+    return list(bound), _elements(numbers, scales, len(have))
 
 
-def _one_by_one(numbers: GraphNumbers, vector: Expr, count: int) -> list[Expr]:
+def _elements(numbers: GraphNumbers, vector: Expr, count: int) -> list[Expr]:
     """The elements of a vector of length ``count``, as scalars."""
     node = numbers.node
     flat = node.cast(node.reshape(vector, (count,)), numbers.dtype)
@@ -232,10 +232,10 @@ def _steps(numbers: GraphNumbers, axis: Axis, method: str) -> tuple[Expr, Expr |
     """The distances of the taps from the position below, ``(1, taps)``, and with antialias their factor."""
     node = numbers.node
     if not node.attr("antialias", 0):
-        reach = _REACH[method]
+        reach = _TAPS_PER_SIDE[method]
         return node.const(np.arange(1 - reach, reach + 1)[None], numbers.dtype), None
     width = node.make("minimum", axis.scale, 1)
-    first = numbers.floor(numbers.number(-_REACH[method]) / width) + 1
+    first = numbers.floor(numbers.number(-_TAPS_PER_SIDE[method]) / width) + 1
     count = numbers.number(2) - first * 2
     whole = node.reshape(node.cast(count.tensor, "int64"), (1,))
     (taps,) = bind_dims(node, whole, ["taps"])
@@ -253,7 +253,7 @@ def _taps(
     base = numbers.ceil(source) - 1
     distance = numbers.absolute(steps - (source - base))
     distance = distance if width is None else distance * width
-    weights = _linear(numbers, distance) if method == "linear" else _keys(node, numbers, distance)
+    weights = _linear(numbers, distance) if method == "linear" else _cubic(node, numbers, distance)
     at = base + steps
     if node.attr("exclude_outside", 0):
         outside = numbers.logical_or(at < 0, at > (numbers.number(have) - 1))
@@ -274,7 +274,7 @@ def _linear(numbers: Any, distance: Any) -> Any:
     return numbers.select(distance < 1, distance * -1 + 1, distance * 0)
 
 
-def _keys(node: OnnxNode, numbers: Any, t: Any) -> Any:
+def _cubic(node: OnnxNode, numbers: Any, t: Any) -> Any:
     """Keys' cubic weights."""
     a = float(node.attr("cubic_coeff_a", -0.75))
     inner = (t * (a + 2) - (a + 3)) * t * t + 1
@@ -283,8 +283,10 @@ def _keys(node: OnnxNode, numbers: Any, t: Any) -> Any:
     return numbers.select(t > 1, far, inner)
 
 
-def shrunk(node: OnnxNode, data: Expr, whole: dict[int, tuple[Dim, Any]], method: str, mode: str) -> Expr:
-    """Return ``data`` with the axes ``whole`` (new extent, scale) resized with antialias by matrix products.
+def resize_antialiased(
+    node: OnnxNode, data: Expr, changed: dict[int, tuple[Dim, Any]], method: str, mode: str
+) -> Expr:
+    """Return ``data`` with the axes ``changed`` (new extent, scale) resized, antialiased, by matrix products.
 
     The filter is as wide as the pixels that are combined, and everything is known at import.
     """
@@ -293,7 +295,7 @@ def shrunk(node: OnnxNode, data: Expr, whole: dict[int, tuple[Dim, Any]], method
     dtype, rank = node.dtype(data), node.rank(data)
     work = "float64" if dtype == "float64" else "float32"
     made = node.cast(data, work)
-    for place, (extent, factor) in whole.items():
+    for place, (extent, factor) in changed.items():
         have = node.shape(made)[place]
         assert isinstance(have, int)
         assert isinstance(extent, int)
@@ -313,7 +315,7 @@ def _matrix(node: OnnxNode, axis: Axis, have: int, extent: int, method: str, mod
     node.check_table(extent, have)
     numbers = NumpyNumbers(np.dtype("float64"))
     width = min(axis.scale, 1.0)
-    first = int(np.floor(-_REACH[method] / width)) + 1
+    first = int(np.floor(-_TAPS_PER_SIDE[method] / width)) + 1
     with np.errstate(all="ignore"):
         source = _sources(numbers, axis, mode, np.arange(extent, dtype=np.float64))
     if mode == "pytorch_half_pixel" and extent == 1:  # as in onnx's reference
