@@ -157,10 +157,10 @@ def clamp(index: e.Expr, extent: Any) -> e.Expr:
 def unless_empty(extents: Sequence[Any], value: e.Expr) -> e.Expr:
     """Return ``value``, which reads along axes of ``extents``, or 0 without any read if an extent is 0."""
     for extent in extents:
-        some = e.convert(extent) >= 1
-        if isinstance(some, bool) or arith.Analyzer().prove(some):
+        nonempty = e.convert(extent) >= 1
+        if isinstance(nonempty, bool) or arith.Analyzer().prove(nonempty):
             continue
-        value = e.Call("if_then_else", (some, value, e.const(0, value.dtype)), value.dtype)
+        value = e.Call("if_then_else", (nonempty, value, e.const(0, value.dtype)), value.dtype)
     return value
 
 

@@ -263,10 +263,10 @@ def threefry_split(call: Call, key: Tensor) -> list[Tensor]:
         old, zero, second = _load_state(given), _word(0), _word(1 << 62)
 
         def new_key(words: list[e.Expr]) -> loop.Stmt:
-            behind = [zero, zero, zero, second, zero]
+            tail = [zero, zero, zero, second, zero]
             return loop.sequence(
-                _store_words(left, [*words, zero, *behind]),
-                _store_words(right, [*words, _word(1 << 63), *behind]),
+                _store_words(left, [*words, zero, *tail]),
+                _store_words(right, [*words, _word(1 << 63), *tail]),
             )
 
         next_bit = _next_path_bit(old[8], old[9])

@@ -203,8 +203,8 @@ def padded(
             return read
         return e.Call("if_then_else", (e.all_of(inside), read, e.convert(value, data.dtype)), data.dtype)
 
-    behind = data.shape[lead + len(begins) :]
-    return te.compute((*data.shape[:lead], *extents, *behind), element, name=name, tag="pad")
+    trailing_extents = data.shape[lead + len(begins) :]
+    return te.compute((*data.shape[:lead], *extents, *trailing_extents), element, name=name, tag="pad")
 
 
 def padded_numpy(

@@ -192,8 +192,8 @@ def broadcast_along(value: Expr, axis: int, rank: int) -> Expr:
         return value
     if isinstance(shape[0], int) and shape[0] == 1:
         return reshaped(value, ())
-    behind = rank - 1 - axis % rank
-    return reshaped(value, (shape[0], *(1,) * behind)) if behind else value
+    trailing = rank - 1 - axis % rank
+    return reshaped(value, (shape[0], *(1,) * trailing)) if trailing else value
 
 
 def reshaped(value: Expr, shape: Sequence[Any]) -> Expr:

@@ -210,5 +210,5 @@ def dropout(
         node.unsupported(
             "training_mode: dropping at random", "export the model for inference, or with ratio 0"
         )
-    mask = node.wants(1) and node.opset >= 10
+    mask = node.has_output(1) and node.opset >= 10
     return [data, node.full(True, node.shape(data), "bool")] if mask else data

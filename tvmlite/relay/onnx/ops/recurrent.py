@@ -64,7 +64,7 @@ def _parts(node: OnnxNode, data: Expr, count: int, hidden: int, axis: int) -> li
 
 
 def _layer(node: OnnxNode, gates: int, defaults: Sequence[str], inputs: Sequence[Expr | None]) -> _Layer:
-    if "output_sequence" in node.defaults and node.wants(0) and not node.flag("output_sequence"):
+    if "output_sequence" in node.defaults and node.has_output(0) and not node.flag("output_sequence"):
         node.bad("its first output is named, output_sequence is 0")
     data, weight, recurrence, bias, lengths = inputs
     assert data is not None

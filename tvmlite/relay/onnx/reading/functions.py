@@ -100,7 +100,7 @@ def expand(importer: Importer, node: OnnxNode, inputs: Sequence[Expr | None]) ->
     importer.depth -= 1
     what = f"output of function {node.op_type!r}"
     return [
-        importer.value(scope, name, what) if node.wants(i) else None
+        importer.value(scope, name, what) if node.has_output(i) else None
         for i, name in enumerate(list(body.output)[: node.num_outputs])
     ]
 

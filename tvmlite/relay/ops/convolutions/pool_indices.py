@@ -49,8 +49,11 @@ def _numpy(call: Call, data: np.ndarray) -> np.ndarray:
         inside = np.logical_and.reduce([(y >= 0) & (y < n) for y, n in zip(at, sizes, strict=True)])
         safe = [np.clip(y, 0, n - 1) for y, n in zip(at, sizes, strict=True)]
         value = data[(slice(None), slice(None), *safe)]
-        wins = inside & ((found < 0) | ((best == best) & ~(value <= best)))
-        best, found = np.where(wins, value, best), np.where(wins, _flat_index(call, safe, sizes), found)
+        replaces = inside & ((found < 0) | ((best == best) & ~(value <= best)))
+        best, found = (
+            np.where(replaces, value, best),
+            np.where(replaces, _flat_index(call, safe, sizes), found),
+        )
     planes = np.arange(data.shape[0] * data.shape[1]).reshape(*data.shape[:2], *(1,) * rank)
     return found + planes * int(np.prod(sizes, dtype=np.int64))
 

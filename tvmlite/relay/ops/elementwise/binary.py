@@ -258,8 +258,8 @@ def _where_numpy(call: Call, condition: np.ndarray, x: np.ndarray, y: np.ndarray
 def where(call: Call, i: Indices, condition: Tensor, x: Tensor, y: Tensor) -> e.Expr:
     """``x`` where ``condition`` is true or not zero, else ``y``. All three broadcast."""
     shape = broadcast_shapes(condition.shape, broadcast_shapes(x.shape, y.shape))
-    asked, a, b = (one[broadcast_indices(one.shape, shape, i)] for one in (condition, x, y))
-    return e.Select(as_bool(asked), a, b)
+    condition_value, a, b = (one[broadcast_indices(one.shape, shape, i)] for one in (condition, x, y))
+    return e.Select(as_bool(condition_value), a, b)
 
 
 # --- a vector along an axis -------------------------------------------------------------------------

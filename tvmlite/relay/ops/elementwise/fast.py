@@ -71,15 +71,15 @@ def quick_exp(x: e.Expr) -> e.Expr:
 
 def quick_tanh(x: e.Expr) -> e.Expr:
     """``tanh(x)`` as a quotient of polynomials, with ``x`` clamped to ``TANH_LIMIT``."""
-    near = _clamped(x, -TANH_LIMIT, TANH_LIMIT)
-    square = near * near
-    return near * horner(square, TANH_NUMERATOR) / horner(square, TANH_DENOMINATOR)
+    clamped = _clamped(x, -TANH_LIMIT, TANH_LIMIT)
+    square = clamped * clamped
+    return clamped * horner(square, TANH_NUMERATOR) / horner(square, TANH_DENOMINATOR)
 
 
 def quick_erf(x: e.Expr) -> e.Expr:
     """``erf(x)`` as a polynomial, with ``x`` clamped to ``ERF_LIMIT``."""
-    near = _clamped(x, -ERF_LIMIT, ERF_LIMIT)
-    return near * horner(near * near, ERF)
+    clamped = _clamped(x, -ERF_LIMIT, ERF_LIMIT)
+    return clamped * horner(clamped * clamped, ERF)
 
 
 def _register(name: str, formula: Callable[[e.Expr], e.Expr], reference: Callable[..., np.ndarray]) -> None:

@@ -344,8 +344,8 @@ class _Suppression:
         tall = e.Max(e.Min(a[3], b[3]) - e.Max(a[1], b[1]), zero)
         common = wide * tall
         union = (a[2] - a[0]) * (a[3] - a[1]) + (b[2] - b[0]) * (b[3] - b[1]) - common
-        some = union > zero
-        return e.Select(some, e.Div(common, e.Select(some, union, self.number(1))), zero)
+        nonempty = union > zero
+        return e.Select(nonempty, e.Div(common, e.Select(nonempty, union, self.number(1))), zero)
 
     def _write_results(self, batch: e.Expr) -> list[loop.Stmt]:
         """Return the statements that write the results of a batch."""

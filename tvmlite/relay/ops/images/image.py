@@ -113,10 +113,10 @@ def crop_and_resize(
     outside = e.const(float(call["extrapolation_value"]), work)
 
     def pixel(*rounded: Any) -> e.Expr:
-        spots = [
+        places = [
             clamp(e.cast("int32", spot), extent) for spot, extent in zip(rounded, data.shape[2:], strict=True)
         ]
-        return e.cast(work, data[(batch, c, *spots)])
+        return e.cast(work, data[(batch, c, *places)])
 
     if call["method"] == "nearest_neighbor":
         value = pixel(*(e.Call("floor", (place + 0.5,), work) for place in places))
@@ -336,10 +336,10 @@ def correlation(call: Call, data1: te.Tensor, data2: te.Tensor) -> te.Tensor:
     taps = [te.reduce_axis(size, f"k{k}") for k in range(2)]
 
     def element(n: Any, q: Any, *at: Any) -> e.Expr:
-        near = [p * call["stride1"] + call["max_displacement"] + k for p, k in zip(at, taps, strict=True)]
+        first = [p * call["stride1"] + call["max_displacement"] + k for p, k in zip(at, taps, strict=True)]
         moves = q // side, q % side
-        far = [place + (move - radius) * call["stride2"] for place, move in zip(near, moves, strict=True)]
-        a, b = e.cast(work, one[(n, channel, *near)]), e.cast(work, two[(n, channel, *far)])
+        far = [place + (move - radius) * call["stride2"] for place, move in zip(first, moves, strict=True)]
+        a, b = e.cast(work, one[(n, channel, *first)]), e.cast(work, two[(n, channel, *far)])
         value = a * b if call["is_multiply"] else e.Call("abs", (a - b,), work)
         return reducers.sum(value, [channel, *taps])
 

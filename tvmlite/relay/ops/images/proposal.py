@@ -28,9 +28,9 @@ def _anchors(call: Call) -> list[tuple[float, ...]]:
     base, found = float(call["feature_stride"]), []
     for ratio in call["ratios"]:
         for scale in call["scales"]:
-            wide = math.floor(math.sqrt(math.floor(base * base / ratio)) + 0.5) * scale
-            tall = math.floor(wide / scale * ratio + 0.5) * scale
-            middle, half = 0.5 * (base - 1), (0.5 * (wide - 1), 0.5 * (tall - 1))
+            width = math.floor(math.sqrt(math.floor(base * base / ratio)) + 0.5) * scale
+            height = math.floor(width / scale * ratio + 0.5) * scale
+            middle, half = 0.5 * (base - 1), (0.5 * (width - 1), 0.5 * (height - 1))
             found.append((middle - half[0], middle - half[1], middle + half[0], middle + half[1]))
     return found
 
@@ -68,8 +68,8 @@ def _numpy(call: Call, cls_prob: np.ndarray, bbox_pred: np.ndarray, im_info: np.
     anchors, stride, top = _anchors(call), call["feature_stride"], call["rpn_post_nms_top_n"]
     f32, result = np.float32, np.zeros((batch * top, 5), np.float32)
     for b in range(batch):
-        tall, wide, scale = im_info[b]
-        least, rows = f32(scale * call["rpn_min_size"]), []
+        image_height, image_width, scale = im_info[b]
+        min_size, rows = f32(scale * call["rpn_min_size"]), []
         for y, x in np.ndindex(height, width):
             for k, anchor in enumerate(anchors):
                 box = np.array(anchor, np.float64) + np.array([x, y, x, y]) * stride
@@ -81,12 +81,12 @@ def _numpy(call: Call, cls_prob: np.ndarray, bbox_pred: np.ndarray, im_info: np.
                     middle = delta[:2] * size + box[:2] + 0.5 * (size - 1)
                     half = 0.5 * (np.exp(delta[2:]) * size - 1)
                     box = np.concatenate([middle - half, middle + half])
-                box = np.clip(box, 0, [wide - 1, tall - 1, wide - 1, tall - 1])
+                box = np.clip(box, 0, [image_width - 1, image_height - 1, image_width - 1, image_height - 1])
                 score = cls_prob[b, len(anchors) + k, y, x]
-                if y >= int(tall / stride) or x >= int(wide / stride):
+                if y >= int(image_height / stride) or x >= int(image_width / stride):
                     score = f32(-1)
-                if min(box[2:] - box[:2] + 1) < least:
-                    box, score = box + least / 2 * np.array([-1, -1, 1, 1]), f32(-1)
+                if min(box[2:] - box[:2] + 1) < min_size:
+                    box, score = box + min_size / 2 * np.array([-1, -1, 1, 1]), f32(-1)
                 rows.append((*box, score))
         order = np.argsort([-row[4] for row in rows], kind="stable")
         most = call["rpn_pre_nms_top_n"]
@@ -179,8 +179,8 @@ class _Proposal:
 
     def _anchor(self, b: e.Expr, y: e.Expr, x: e.Expr, k: int) -> loop.Stmt:
         stride, count = self.call["feature_stride"], len(self.anchors)
-        tall, wide, scale = (loops.load(self.info, b, part) for part in range(3))
-        least = scale * _number(self.call["rpn_min_size"])
+        image_height, image_width, scale = (loops.load(self.info, b, part) for part in range(3))
+        min_size = scale * _number(self.call["rpn_min_size"])
         across, down = (e.cast(F32, place * stride) for place in (x, y))
         corners = [
             _number(part) + shift
@@ -188,18 +188,19 @@ class _Proposal:
         ]
         deltas = [loops.load(self.moves, b, 4 * k + part, y, x) for part in range(4)]
         box = self._apply_deltas(corners, deltas)
-        limits = (wide, tall, wide, tall)
+        limits = (image_width, image_height, image_width, image_height)
         box = [
             e.Max(e.Min(part, limit - _number(1)), _number(0))
             for part, limit in zip(box, limits, strict=True)
         ]
         outside = e.any_of([
-            place >= e.cast(loops.INT, side / _number(stride)) for place, side in ((y, tall), (x, wide))
+            place >= e.cast(loops.INT, side / _number(stride))
+            for place, side in ((y, image_height), (x, image_width))
         ])  # fmt: skip
         score = e.Select(outside, _number(-1), loops.load(self.scores, b, count + k, y, x))
         sides = [box[2] - box[0] + _number(1), box[3] - box[1] + _number(1)]
-        small = e.any_of([side < least for side in sides])
-        half = least * _number(0.5)
+        small = e.any_of([side < min_size for side in sides])
+        half = min_size * _number(0.5)
         grown = [box[0] - half, box[1] - half, box[2] + half, box[3] + half]
         row = (y * self.width + x) * count + k
         values = [e.Select(small, a, c) for a, c in zip(grown, box, strict=True)]

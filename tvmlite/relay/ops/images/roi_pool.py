@@ -79,9 +79,9 @@ def roi_pool(call: Call, data: Tensor, rois: Tensor) -> Tensor:
                 higher = e.Select(empty.value, value, e.Max(best.value, value))
                 return loop.sequence(best.set(higher), empty.set(False))
 
-            (top, tall), (left, wide) = parts
+            (top, height), (left, width) = parts
             rows = loops.over(
-                tall, lambda y: loops.over(wide, lambda x: pixel(y, x), "x", start=left), "y", start=top
+                height, lambda y: loops.over(width, lambda x: pixel(y, x), "x", start=left), "y", start=top
             )
             start = best.set(e.const(0, data.dtype)), empty.set(True)
             return loops.allocated(

@@ -107,8 +107,8 @@ def all_class_non_max_suppression(
             common = e.Mul(*sides)
             first, second = (e.Mul(e.Sub(x[2], x[0]), e.Sub(x[3], x[1])) for x in (a, b))
             union = e.Sub(e.Add(first, second), common)
-            some = union > zero
-            return e.Select(some, e.Div(common, e.Select(some, union, e.const(1.0, "float32"))), zero)
+            nonempty = union > zero
+            return e.Select(nonempty, e.Div(common, e.Select(nonempty, union, e.const(1.0, "float32"))), zero)
 
         def consider(batch: e.Expr, kind: e.Expr, box: e.Expr) -> loop.Stmt:
             def compare(k: e.Expr) -> loop.Stmt:

@@ -70,8 +70,8 @@ def _axis_range(call: Call, side: str, rank: int) -> tuple[int, int]:
 
 def _reshape_numpy(call: Call, data: np.ndarray, shape_like: np.ndarray) -> np.ndarray:
     a, b = slice(call["lhs_begin"], call["lhs_end"]), slice(call["rhs_begin"], call["rhs_end"])
-    before, behind = data.shape[: a.start], data.shape[len(data.shape) if a.stop is None else a.stop :]
-    return data.reshape((*before, *shape_like.shape[b], *behind))
+    leading, trailing = data.shape[: a.start], data.shape[len(data.shape) if a.stop is None else a.stop :]
+    return data.reshape((*leading, *shape_like.shape[b], *trailing))
 
 
 @written_out(
@@ -222,13 +222,13 @@ def contrib_reverse_reshape(call: Call, data: Expr) -> Expr:
     """``reshape`` with codes matched from the last axis: 0 copies the extent as far from the end."""
     shape, wanted = tensor_type_of(data).shape, call["newshape"]
     found: list[Any] = []
-    for behind, extent in enumerate(reversed(wanted), start=1):
+    for from_end, extent in enumerate(reversed(wanted), start=1):
         if isinstance(extent, int) and extent < -1:
             raise fault(call, f"newshape is {show_shape(wanted)}: {extent} is no extent and no code (0, -1)")
         if not (isinstance(extent, int) and extent == 0):
             found.append(extent)
-        elif behind <= len(shape):
-            found.append(shape[-behind])
+        elif from_end <= len(shape):
+            found.append(shape[-from_end])
         else:
             raise fault(call, f"newshape is {show_shape(wanted)}: data {show_shape(shape)} has no such axis")
     return make("reshape", data, newshape=tuple(reversed(found)))

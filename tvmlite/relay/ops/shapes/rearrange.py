@@ -33,7 +33,7 @@ def _in_layout(call: Call, batch: Any, channels: Any, height: Any, width: Any) -
     return batch, height, width, channels
 
 
-def _check_divisible(call: Call, what: str, extent: Dim, by: int) -> Dim:
+def _exact_quotient(call: Call, what: str, extent: Dim, by: int) -> Dim:
     if not same_dim(normal_dim(extent // by * by), extent):
         raise fault(call, f"the {what} is {extent}, expected a multiple of {by}")
     return normal_dim(extent // by)
@@ -41,8 +41,8 @@ def _check_divisible(call: Call, what: str, extent: Dim, by: int) -> Dim:
 
 def _depth_to_space_type(call: Call, data: TensorType) -> TensorType:
     (batch, channels, height, width), block = _channels_first(call, data.shape), call["block_size"]
-    fewer = _check_divisible(call, "number of channels", channels, block * block)
-    return TensorType(_in_layout(call, batch, fewer, height * block, width * block), data.dtype)
+    out_channels = _exact_quotient(call, "number of channels", channels, block * block)
+    return TensorType(_in_layout(call, batch, out_channels, height * block, width * block), data.dtype)
 
 
 def _by_blocks_numpy(call: Call, data: np.ndarray, cut: Any, order: Any, shape: Any) -> np.ndarray:
@@ -69,17 +69,17 @@ def _depth_to_space_numpy(call: Call, data: np.ndarray) -> np.ndarray:
 def depth_to_space(call: Call, i: Indices, data: Tensor) -> e.Expr:
     """Move channels to blocks of ``block_size`` x ``block_size`` pixels; "DCR": block before channel."""
     block, (n, c, y, x) = call["block_size"], _channels_first(call, i)
-    fewer = normal_dim(_channels_first(call, data.shape)[1] // (block * block))
+    out_channels = normal_dim(_channels_first(call, data.shape)[1] // (block * block))
     within = y % block * block + x % block
-    channel = within * fewer + c if call["mode"] == "DCR" else c * (block * block) + within
+    channel = within * out_channels + c if call["mode"] == "DCR" else c * (block * block) + within
     return data[_in_layout(call, n, channel, y // block, x // block)]
 
 
 def _space_to_depth_type(call: Call, data: TensorType) -> TensorType:
     (batch, channels, height, width), block = _channels_first(call, data.shape), call["block_size"]
     low, narrow = (
-        _check_divisible(call, "height", height, block),
-        _check_divisible(call, "width", width, block),
+        _exact_quotient(call, "height", height, block),
+        _exact_quotient(call, "width", width, block),
     )
     return TensorType(_in_layout(call, batch, channels * block * block, low, narrow), data.dtype)
 

@@ -169,13 +169,13 @@ def _match_windows(
     rank = len(extents)
     more = iter(name_dims(node, [d - 1 for d in kernel if not isinstance(d, int)], "beyond_one"))
     kernel = [d if isinstance(d, int) else 1 + next(more) for d in kernel]
-    beside = [
+    net_windows = [
         (k - 1) * d + 1 - pads[i] - pads[rank + i]
         for i, (k, d) in enumerate(zip(kernel, window.dilations, strict=True))
     ]
-    room = name_dims(node, [n - b for n, b in zip(extents, beside, strict=True)], "room")
-    extents = [dims.simplify(r + b) for r, b in zip(room, beside, strict=True)]
-    blocks = [r // s + 1 for r, s in zip(room, window.strides, strict=True)]
+    slack = name_dims(node, [n - b for n, b in zip(extents, net_windows, strict=True)], "room")
+    extents = [dims.simplify(r + b) for r, b in zip(slack, net_windows, strict=True)]
+    blocks = [r // s + 1 for r, s in zip(slack, window.strides, strict=True)]
     batch, rows, _ = node.shape(data)
     taps = node.product(kernel)
     data = assume_shape(node, data, (batch, rows // taps * taps, node.product(blocks)))
@@ -220,7 +220,7 @@ def max_pool(node: OnnxNode, data: Expr) -> list[Expr]:
     dtype = node.dtype(data)
     low = -math.inf if dtypes.is_float(dtype) else dtypes.limits(dtype)[0]
     values = nn.pool(node, data, "max", low)
-    if not node.wants(1):
+    if not node.has_output(1):
         return [values]
     window = nn.window_of(node, nn.spatial_rank(node, data))
     padding = window.pooled_padding(data)

@@ -148,7 +148,7 @@ def _self_attention(
         ]
         key, value = _append_to_past(node, old[0], key), _append_to_past(node, old[1], value)
     made = merge_heads(node, _attend(node, query, key, value, _masks(node, query, key, mask, scores)))
-    if not node.wants(1):
+    if not node.has_output(1):
         return [made]
     both = [node.reshape(part, (1, *node.shape(part))) for part in (key, value)]
     return [made, node.many("concatenate", both, axis=0)]

@@ -212,7 +212,7 @@ def layer_norm(node: OnnxNode, data: Expr, scale: Expr, bias: Expr | None = None
 @converter("SimplifiedLayerNormalization")
 def simplified_layer_norm(node: OnnxNode, data: Expr, scale: Expr) -> Expr:
     """SimplifiedLayerNormalization: divides by the root mean square, without a shift."""
-    if node.wants(1):
+    if node.has_output(1):
         node.unsupported("its second output")
     return node.plain("RMSNormalization", data, scale)
 

@@ -19,7 +19,7 @@ def pad(
     node: OnnxNode, data: Expr, pads: Expr | None = None, value: Expr | None = None, axes: Expr | None = None
 ) -> Expr:
     """Pad; widths and value are attributes in older operator sets."""
-    widths = node.given(pads, "pads" if node.opset > 1 else "paddings") or []
+    widths = node.ints_or_attr(pads, "pads" if node.opset > 1 else "paddings") or []
     fill = node.attr("value", 0) if value is None else value
     return _padded(node, data, widths, fill, None if axes is None else node.ints(axes, "axes"))
 

@@ -94,7 +94,7 @@ def flatten(node: OnnxNode, data: Expr) -> Expr:
 @converter("Unsqueeze")
 def unsqueeze(node: OnnxNode, data: Expr, axes: Expr | None = None) -> Expr:
     """Unsqueeze: 1s at ``axes`` of the result; an attribute, from opset 13 an input."""
-    given = node.given(axes, "axes") or []
+    given = node.ints_or_attr(axes, "axes") or []
     rank = node.rank(data) + len(given)
     inserted = along.check_axes(node, given, rank)
     ones = [along.is_among(axis, inserted, rank) for axis in range(rank)]
@@ -107,7 +107,7 @@ def unsqueeze(node: OnnxNode, data: Expr, axes: Expr | None = None) -> Expr:
 def squeeze(node: OnnxNode, data: Expr, axes: Expr | None = None) -> Expr:
     """Squeeze of ``axes``, an attribute, from opset 13 an input; by default of every extent 1."""
     shape = node.shape(data)
-    given = node.given(axes, "axes")
+    given = node.ints_or_attr(axes, "axes")
     if given is None:
         given = [i for i, d in enumerate(shape) if decide(node, e.Equal(*e.match(e.convert(d), 1)))]
     over = along.check_axes(node, given, len(shape))
@@ -184,7 +184,7 @@ def slice_(node: OnnxNode, data: Expr, *bounds: Expr | None) -> Expr:
     """Slice; starts, ends, axes and steps are attributes in older operator sets."""
     given = (*bounds, None, None, None, None)[:4]
     names = ("starts", "ends", "axes", "steps")
-    starts, ends, axes, steps = (node.given(one, name) for one, name in zip(given, names, strict=True))
+    starts, ends, axes, steps = (node.ints_or_attr(one, name) for one, name in zip(given, names, strict=True))
     return _slice(node, data, starts or [], ends or [], axes, steps)
 
 

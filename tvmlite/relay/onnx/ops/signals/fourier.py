@@ -268,12 +268,12 @@ def stft(
     if length is not None:
         size = node.one_int(length, "frame_length")
     size = require_positive(node, size, "frame_length")
-    beyond = dims.simplify(total - size)
-    if not isinstance(beyond, int):
-        (beyond,) = name_dims(node, [beyond], "elements_beyond")
-    elif beyond < 0:
+    excess = dims.simplify(total - size)
+    if not isinstance(excess, int):
+        (excess,) = name_dims(node, [excess], "elements_beyond")
+    elif excess < 0:
         node.bad(f"frames of {size}, {hop} apart, of a signal of {total}")
-    frames = dims.simplify(1 + beyond // hop)
+    frames = dims.simplify(1 + excess // hop)
     onesided = node.flag("onesided")
     if onesided and fields != 1:
         node.bad("onesided=1 of a complex signal")

@@ -69,9 +69,9 @@ def _mel_edges(node: OnnxNode, count: Dim, size: Dim, rate: Expr, low: Expr, hig
     """The ends of the triangles: ``count + 2`` bin numbers of the spectrum, integers in float64."""
     first, last = (_mel(node, node.cast(node.reshape(x, ()), "float64")) for x in (low, high))
     points = dims.simplify(count + 2)
-    apart = node.divide(node.subtract(last, first), node.scalar(points, "float64"))
+    spacing = node.divide(node.subtract(last, first), node.scalar(points, "float64"))
     steps = node.cast(node.arange(points), "float64")
-    mels = node.add(node.multiply(steps, apart), first)
+    mels = node.add(node.multiply(steps, spacing), first)
     hertz = node.make("exp", node.multiply(node.divide(mels, 2595.0), math.log(10)))
     hertz = node.multiply(node.subtract(hertz, 1.0), 700.0)
     scaled = node.multiply(hertz, node.scalar(dims.simplify(size + 1), "float64"))
