@@ -145,13 +145,13 @@ class Importer:
             raise ModelError(f"{self.source}: graph output {twice[0]!r} is named twice")
         params = tuple(p for _, value in inputs for p in interface.flat(value) if isinstance(p, Var))
         results = tuple(r for _, value in outputs for r in interface.flat(value))
-        body = self._with_dims(results[0] if len(results) == 1 else Tuple(results))
+        body = self._bind_dims_around(results[0] if len(results) == 1 else Tuple(results))
         main = Function(params, body)
         flat_names = tuple(one for name, value in outputs for one in interface.flat_names(name, value))
         attrs = interface.attributes(inputs, outputs, flat_names, self.squeezed)
-        return Module({"main": main}, flat_names, attrs, self._named(graph, scope))
+        return Module({"main": main}, flat_names, attrs, self._exprs_by_name(graph, scope))
 
-    def _named(self, graph: onnx.GraphProto, scope: Scope) -> dict[str, Expr]:
+    def _exprs_by_name(self, graph: onnx.GraphProto, scope: Scope) -> dict[str, Expr]:
         """The expressions of inputs, nodes and outputs by name; a tuple for a node of several outputs."""
         held = {tensor.name for tensor in graph.initializer}
         named: dict[str, Expr] = {}
@@ -184,12 +184,14 @@ class Importer:
         self._lets.append([])
         try:
             results = tuple(make())
-            return self._with_dims(results[0] if len(results) == 1 and not as_tuple else Tuple(results))
+            return self._bind_dims_around(
+                results[0] if len(results) == 1 and not as_tuple else Tuple(results)
+            )
         finally:
             self._lets.pop()
             self.known, self.facts = known, facts
 
-    def _with_dims(self, body: Expr) -> Expr:
+    def _bind_dims_around(self, body: Expr) -> Expr:
         """``body`` inside the bindings of dimensions that it uses, or that must be checked."""
         mentioned = _dims_in(body) | self.required
         for names, value, span in reversed(self._lets[-1]):

@@ -233,7 +233,7 @@ def _try_branch(
         importer.facts.append(branch.fact(holds, tried=True))
         try:
             importer.convert(tail, inner, opsets, wanted)
-        except TvmliteError as error:  # possibly no size selects this branch: see _assume
+        except TvmliteError as error:  # possibly no size selects this branch: see _commit_to_branch
             outcome.error = error
         for name in (name for _, proto in tail for name in proto.output if name in inner.values):
             value = inner.values[name]

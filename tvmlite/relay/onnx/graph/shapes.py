@@ -55,10 +55,10 @@ def infer_elements(node: OnnxNode, inputs: Sequence[Expr | None]) -> list[np.nda
         return None
     outputs = made if isinstance(made, list) else [made]
     dtype = result_dtype(node, inputs)
-    return outputs if all(o.size <= MAX_KNOWN_ELEMENTS and _fits(o, dtype) for o in outputs) else None
+    return outputs if all(o.size <= MAX_KNOWN_ELEMENTS and _fits_dtype(o, dtype) for o in outputs) else None
 
 
-def _fits(elements: np.ndarray, dtype: str) -> bool:
+def _fits_dtype(elements: np.ndarray, dtype: str) -> bool:
     """Whether the integers among ``elements`` fit into ``dtype``: the operator's own would wrap around."""
     if not dtypes.is_int(dtype):
         return True

@@ -50,10 +50,10 @@ class Layouts:
         if out:
             known.append((out, next(iter(self.plain.values()))))
         return any(given != plain for given, plain in known) and all(
-            isinstance(given, str) and self._fits(given, plain) for given, plain in known
+            isinstance(given, str) and self._has_same_axes(given, plain) for given, plain in known
         )
 
-    def _fits(self, given: str, plain: str) -> bool:
+    def _has_same_axes(self, given: str, plain: str) -> bool:
         whole = layout.axes_of(given) if self.blocks else given
         return whole is not None and sorted(whole) == sorted(plain)
 

@@ -46,8 +46,8 @@ def resize(
 ) -> Expr:
     """Resize from opset 11, by ``scales`` or ``sizes``; coordinates and rounding by attribute."""
     axes = node.axes(node.attr("axes", _all_axes(node, data)), node.rank(data))
-    factors = scales if _given(node, scales) else None
-    extents = node.extents(sizes, "sizes") if sizes is not None and _given(node, sizes) else None
+    factors = scales if _is_given(node, scales) else None
+    extents = node.extents(sizes, "sizes") if sizes is not None and _is_given(node, sizes) else None
     if (factors is None) == (extents is None):
         node.bad("exactly one of scales and sizes must be given")
     mode = node.attr("coordinate_transformation_mode", "half_pixel")
@@ -60,7 +60,7 @@ def _all_axes(node: OnnxNode, data: Expr) -> list[int]:
     return list(range(node.rank(data)))
 
 
-def _given(node: OnnxNode, value: Expr | None) -> bool:
+def _is_given(node: OnnxNode, value: Expr | None) -> bool:
     if value is None:
         return False
     if node.rank(value) != 1:

@@ -143,9 +143,9 @@ def gather_block_quantized(
     packed."""
     bits, middle = node.attr("bits", 4), 0
     if node.dtype(data) == "uint8":
-        data = _codes(node, data, bits)
+        data = _unpacked_codes(node, data, bits)
         middle = 1 << (bits - 1)
-        zeros = None if zeros is None else _codes(node, zeros, bits)
+        zeros = None if zeros is None else _unpacked_codes(node, zeros, bits)
     elif not dtypes.is_int(node.dtype(data)):
         node.unsupported(f"of {node.dtype(data)}")
     rank = node.rank(data)
@@ -167,7 +167,7 @@ def gather_block_quantized(
     return node.cast(node.multiply(moved, wide), node.dtype(scales))
 
 
-def _codes(node: OnnxNode, data: Expr, bits: int) -> Expr:
+def _unpacked_codes(node: OnnxNode, data: Expr, bits: int) -> Expr:
     """The codes packed in the bytes of a constant, one byte for each."""
     if bits not in (2, 4, 8):
         node.bad(f"bits is {bits}, expected 2, 4 or 8")
