@@ -53,7 +53,7 @@ def fused(module: Module, chosen: Mapping[str, str] | None = None, **options) ->
 
 def answer(module: Module) -> np.ndarray:
     random = np.random.default_rng(1)
-    shapes = [windows.known(tensor_type_of(param).shape) for param in module.main.params]
+    shapes = [windows.as_ints(tensor_type_of(param).shape) for param in module.main.params]
     made = interpret(module, [random.standard_normal(shape).astype("float32") for shape in shapes])
     assert isinstance(made, np.ndarray)
     return made

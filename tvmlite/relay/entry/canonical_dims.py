@@ -12,7 +12,7 @@ from tvmlite.relay.ir.infer import type_of
 from tvmlite.relay.ir.nodes import Call, Function, Var
 from tvmlite.relay.ir.op import Fuse
 from tvmlite.relay.ir.types import dim, is_symbolic, map_dims, normal_dim, same_type
-from tvmlite.relay.ops.assume import promises
+from tvmlite.relay.ops.assume import runtime_checks
 from tvmlite.te import expr as e
 from tvmlite.te.arith import Analyzer
 
@@ -34,7 +34,7 @@ def with_canonical_extents(group: Function) -> tuple[Function, Values]:
     """
     names = _Names()
     calls = [node for node in postorder(group.body) if isinstance(node, Call)]
-    if any(operators.get(str(call.op)).fuse is Fuse.OPAQUE or promises(call) for call in calls):
+    if any(operators.get(str(call.op)).fuse is Fuse.OPAQUE or runtime_checks(call) for call in calls):
         return group, {}
     params = {p: dataclasses.replace(p, type=names.value(p.type)) for p in group.params}
     made: dict[Any, Any] = dict(params)

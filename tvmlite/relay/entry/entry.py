@@ -26,7 +26,7 @@ from tvmlite.relay.ir.infer import type_of
 from tvmlite.relay.ir.interpret import negative_extent, takes_too_long, too_many_iterations
 from tvmlite.relay.ir.nodes import UNLIMITED_TRIP_COUNT, Call, Function, Loop, Module, Tuple, Var
 from tvmlite.relay.ir.types import TensorType, num_elements
-from tvmlite.relay.ops.assume import promises
+from tvmlite.relay.ops.assume import runtime_checks
 from tvmlite.te import arith
 from tvmlite.te import expr as e
 from tvmlite.te.loop import ir as loop
@@ -397,7 +397,7 @@ def _clock() -> e.Expr:
 def _message_prefix(group: Function) -> str:
     """The prefix of a kernel's messages, the model's nodes: kernels are shared, so only callers know them."""
     calls = [n for n in postorder(group.body) if isinstance(n, Call) and n.span is not None]
-    checked = [n for n in calls if promises(n)]
+    checked = [n for n in calls if runtime_checks(n)]
     notes = dict.fromkeys(n.span.note for n in checked or calls[-1:] if n.span and n.span.note)
     return f"{', '.join(notes)}: " if notes else ""
 

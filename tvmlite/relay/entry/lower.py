@@ -17,7 +17,7 @@ from tvmlite.relay.ir import op as operators
 from tvmlite.relay.ir.infer import type_of
 from tvmlite.relay.ir.nodes import Call, Constant, Expr, Function, Tuple, TupleGetItem, Var
 from tvmlite.relay.ir.types import TensorType, dims_of
-from tvmlite.relay.ops.assume import promises
+from tvmlite.relay.ops.assume import runtime_checks
 from tvmlite.te import expr as e
 from tvmlite.te.loop import ir as loop
 from tvmlite.te.loop.in_place import in_place
@@ -61,7 +61,7 @@ def lowered_group(group: Function, target: Target, name: str, config: Config | N
             raise
         warn(_plain_loops_warning(name, error))
         function, template = lower_schedule(schedules.plain(outputs), args, name), schedules.PLAIN
-    checks = [one for call in operator_calls(group) for one in promises(call)]
+    checks = [one for call in operator_calls(group) for one in runtime_checks(call)]
     if checks:
         function = replace(function, body=loop.sequence(*checks, function.body))
     position = dict(group.attrs).get(IN_PLACE)

@@ -49,14 +49,14 @@ def coverage(
     """
     proto, data, source = loader.load(model)
     importer = _CoverageImporter(proto, data, source)
-    importer.look(shape or {})
+    importer.run_coverage(shape or {})
     return importer.rows
 
 
 class _CoverageImporter(Importer):
     """An import that records the nodes it cannot convert and continues."""
 
-    def look(self, shape: ShapeOverride) -> None:
+    def run_coverage(self, shape: ShapeOverride) -> None:
         """Fill ``rows``."""
         self.rows: list[NodeCoverage] = []
         self.unknown: set[str] = set()

@@ -61,15 +61,15 @@ def from_onnx(
     known = [*(size.name for size in dims_of([p.type for p in module.main.params])), *importer.inputs.met]
     for name in sizes:
         if name not in known:
-            given = _listed(p.name for p in module.main.params)
+            given = _quoted_list(p.name for p in module.main.params)
             raise ModelError(
                 f"{source}: shape is given for {name!r}; the inputs are {given}, "
-                f"the open dimensions {_listed(known)}"
+                f"the open dimensions {_quoted_list(known)}"
             )
     return specialise(module, {name: given for name, given in sizes.items() if name not in pinned})
 
 
-def _listed(names: Iterable[str]) -> str:
+def _quoted_list(names: Iterable[str]) -> str:
     return ", ".join(map(repr, names)) or "none"
 
 
@@ -132,7 +132,7 @@ class Importer:
         functions.check_operators(self, graph)
         scope = Scope()
         self.initializers(graph, scope)
-        self.inputs.fix(graph, scope.values, constants)
+        self.inputs.bind_constants(graph, scope.values, constants)
         inputs = self.inputs.params(graph, scope.values, shape)
         self._taken = {
             d.name for _, value in inputs for p in interface.flat(value) for d in dims_of(infer.type_of(p))
@@ -145,13 +145,13 @@ class Importer:
             raise ModelError(f"{self.source}: graph output {twice[0]!r} is named twice")
         params = tuple(p for _, value in inputs for p in interface.flat(value) if isinstance(p, Var))
         results = tuple(r for _, value in outputs for r in interface.flat(value))
-        body = self._with_dims(results[0] if len(results) == 1 else Tuple(results))
+        body = self._bind_dims_around(results[0] if len(results) == 1 else Tuple(results))
         main = Function(params, body)
         flat_names = tuple(one for name, value in outputs for one in interface.flat_names(name, value))
         attrs = interface.attributes(inputs, outputs, flat_names, self.squeezed)
-        return Module({"main": main}, flat_names, attrs, self._named(graph, scope))
+        return Module({"main": main}, flat_names, attrs, self._exprs_by_name(graph, scope))
 
-    def _named(self, graph: onnx.GraphProto, scope: Scope) -> dict[str, Expr]:
+    def _exprs_by_name(self, graph: onnx.GraphProto, scope: Scope) -> dict[str, Expr]:
         """The expressions of inputs, nodes and outputs by name; a tuple for a node of several outputs."""
         held = {tensor.name for tensor in graph.initializer}
         named: dict[str, Expr] = {}
@@ -184,18 +184,20 @@ class Importer:
         self._lets.append([])
         try:
             results = tuple(make())
-            return self._with_dims(results[0] if len(results) == 1 and not as_tuple else Tuple(results))
+            return self._bind_dims_around(
+                results[0] if len(results) == 1 and not as_tuple else Tuple(results)
+            )
         finally:
             self._lets.pop()
             self.known, self.facts = known, facts
 
-    def _with_dims(self, body: Expr) -> Expr:
+    def _bind_dims_around(self, body: Expr) -> Expr:
         """``body`` inside the bindings of dimensions that it uses, or that must be checked."""
-        mentioned = _mentioned(body) | self.required
+        mentioned = _dims_in(body) | self.required
         for names, value, span in reversed(self._lets[-1]):
             if not mentioned.isdisjoint(names):
                 body = LetDims(names, value, body, span)
-                mentioned |= _mentioned(value)
+                mentioned |= _dims_in(value)
         return body
 
     def value(self, scope: Scope, name: str, what: str) -> Expr:
@@ -283,7 +285,7 @@ class Importer:
                 self.convert_node(proto, scope, opsets, label)
                 done += 1
             except conditions.Undecided as branch:
-                rest = tail_duplication.resolve(self, branch, rest[done:], scope, opsets, wanted)
+                rest = tail_duplication.duplicate_tail(self, branch, rest[done:], scope, opsets, wanted)
                 done = 0
 
     def convert_node(
@@ -302,7 +304,7 @@ class Importer:
                 if name in scope.values:
                     node.bad(f"its output {name!r} is the name of another value")
                 self._check_size(node, value)
-                scope.values[name] = interface.in_fields(value)
+                scope.values[name] = interface.unpack_sequence(value)
 
     def _arguments(self, node: OnnxNode, proto: onnx.NodeProto, scope: Scope) -> list[Expr | None]:
         inputs: list[Expr | None] = []
@@ -325,7 +327,7 @@ class Importer:
         """The outputs, if all their elements are known at import."""
         if any(isinstance(value, Tuple) for value in inputs):
             return None
-        followed = shapes.follow(node, inputs)
+        followed = shapes.infer_elements(node, inputs)
         if followed is None:
             return None
         outputs: list[Expr | None] = []
@@ -353,7 +355,7 @@ class Importer:
             loader.checked_bytes(known, made.dtype, node.op_type, node.span)
 
 
-def _mentioned(value: Expr) -> set[te.SizeVar]:
+def _dims_in(value: Expr) -> set[te.SizeVar]:
     """The dimensions in attributes and trip counts in and below ``value``."""
     found: set[te.SizeVar] = set()
     for node in postorder(value):

@@ -19,17 +19,17 @@ from tvmlite.te.loop import ir
 from tvmlite.te.tensor.tensor import Tensor
 
 
-def _wanted(call: Call) -> Shape:
+def _expected_shape(call: Call) -> Shape:
     return tuple(normal_dim(extent) for extent in call["newshape"])
 
 
-def _message(have: Any, want: Any) -> str:
+def _extents_message(have: Any, want: Any) -> str:
     """Return the message without the node's name, which ``entry`` adds: equal groups share one kernel."""
     return f"the extents {show_dim(have)} and {show_dim(want)} must be equal"
 
 
-def _assume_type(call: Call, data: TensorType) -> TensorType:
-    wanted = _wanted(call)
+def _assume_shape_type(call: Call, data: TensorType) -> TensorType:
+    wanted = _expected_shape(call)
     clash = any(
         isinstance(a, int) and isinstance(b, int) and a != b for a, b in zip(data.shape, wanted, strict=False)
     )
@@ -38,10 +38,10 @@ def _assume_type(call: Call, data: TensorType) -> TensorType:
     return TensorType(wanted, data.dtype)
 
 
-def _assume_numpy(call: Call, data: np.ndarray) -> np.ndarray:
+def _assume_shape_numpy(call: Call, data: np.ndarray) -> np.ndarray:
     for have, want in zip(data.shape, call["newshape"], strict=True):
         if have != want:
-            raise ExecutionError(_message(have, want), call.span)
+            raise ExecutionError(_extents_message(have, want), call.span)
     return data
 
 
@@ -49,8 +49,8 @@ def _assume_numpy(call: Call, data: np.ndarray) -> np.ndarray:
     "assume_shape",
     rounding=Rounding.NEVER,
     may_stop=True,
-    infer=_assume_type,
-    reference=_assume_numpy,
+    infer=_assume_shape_type,
+    reference=_assume_shape_numpy,
     attrs={"newshape": REQUIRED},
     open_attrs=("newshape",),
 )
@@ -62,7 +62,7 @@ def assume_shape(call: Call, i: Indices, data: Tensor) -> e.Expr:
 # --- conditions on dimensions -----------------------------------------------------------------------
 
 
-def _assumed_numpy(call: Call, data: np.ndarray) -> np.ndarray:
+def _assume_numpy(call: Call, data: np.ndarray) -> np.ndarray:
     if (data.size or call["always"]) and not all(call["conditions"]):
         raise ExecutionError(call["message"], call.span)
     return data
@@ -73,7 +73,7 @@ def _assumed_numpy(call: Call, data: np.ndarray) -> np.ndarray:
     rounding=Rounding.NEVER,
     may_stop=True,
     infer=same_as_first,
-    reference=_assumed_numpy,
+    reference=_assume_numpy,
     attrs={"conditions": REQUIRED, "message": REQUIRED, "always": False},
     open_attrs=("conditions",),
 )
@@ -88,12 +88,12 @@ def assume(call: Call, i: Indices, data: Tensor) -> e.Expr:
 # --- where they are checked -------------------------------------------------------------------------
 
 
-def promises(call: Call) -> list[ir.Assert]:
+def runtime_checks(call: Call) -> list[ir.Assert]:
     """Return the checks at the start of the kernel that contains ``call``; none for most operators."""
     if call.op == "assume_shape":
         return [
-            ir.Assert(e.Equal(*e.match(e.convert(have), e.convert(want))), _message(have, want))
-            for have, want in zip(tensor_type_of(call.args[0]).shape, _wanted(call), strict=True)
+            ir.Assert(e.Equal(*e.match(e.convert(have), e.convert(want))), _extents_message(have, want))
+            for have, want in zip(tensor_type_of(call.args[0]).shape, _expected_shape(call), strict=True)
             if not same_dim(have, want)
         ]
     if call.op == "assume":

@@ -32,7 +32,7 @@ ANY: Dtypes = "any dtype", lambda dtype: True
 FLOAT: Dtypes = "a float", dtypes.is_float
 NUMBERS: Dtypes = "numbers", lambda dtype: dtype != "bool"
 INTEGERS: Dtypes = "integers", dtypes.is_int
-_OF_BOOLS = "cast makes numbers of bools; logical_and, logical_or and logical_xor take them"
+_BOOL_HINT = "cast makes numbers of bools; logical_and, logical_or and logical_xor take them"
 NO_FLOATS: Dtypes = "integers or bools", lambda dtype: not dtypes.is_float(dtype)
 
 
@@ -40,7 +40,7 @@ def expect(call: Call, given: str, dtype: str, wanted: Dtypes) -> None:
     """Raise a type error unless ``dtype`` is in ``wanted``; ``given`` starts the message: "data is"."""
     name, holds = wanted
     if not holds(dtype):
-        raise fault(call, f"{given} {dtype}, expected {name}", _OF_BOOLS if dtype == "bool" else None)
+        raise fault(call, f"{given} {dtype}, expected {name}", _BOOL_HINT if dtype == "bool" else None)
 
 
 def same_as_first(call: Call, data: TensorType, *others: TensorType) -> TensorType:
@@ -157,10 +157,10 @@ def clamp(index: e.Expr, extent: Any) -> e.Expr:
 def unless_empty(extents: Sequence[Any], value: e.Expr) -> e.Expr:
     """Return ``value``, which reads along axes of ``extents``, or 0 without any read if an extent is 0."""
     for extent in extents:
-        some = e.convert(extent) >= 1
-        if isinstance(some, bool) or arith.Analyzer().prove(some):
+        nonempty = e.convert(extent) >= 1
+        if isinstance(nonempty, bool) or arith.Analyzer().prove(nonempty):
             continue
-        value = e.Call("if_then_else", (some, value, e.const(0, value.dtype)), value.dtype)
+        value = e.Call("if_then_else", (nonempty, value, e.const(0, value.dtype)), value.dtype)
     return value
 
 
@@ -170,13 +170,13 @@ def as_index(value: e.Expr, extent: Any) -> e.Expr:
     return e.cast("int32" if small and value.dtype != "uint32" else "int64", value)
 
 
-def from_end(index: e.Expr, extent: Any) -> e.Expr:
+def normalize_index(index: e.Expr, extent: Any) -> e.Expr:
     """Return ``index`` into an axis of ``extent``, counted from the end if it is negative."""
     wide = as_index(index, extent)
     return wide if dtypes.is_unsigned(index.dtype) else e.Select(wide < 0, wide + extent, wide)
 
 
-def agree(call: Call, what: str, given: Dim, expected: Dim) -> None:
+def expect_extent(call: Call, what: str, given: Dim, expected: Dim) -> None:
     """Raise a type error unless the extent ``given`` is known to equal ``expected``; ``what`` names it."""
     if not same_dim(given, expected):
         raise fault(call, f"{what} is {given}, expected {expected}")
@@ -190,7 +190,7 @@ def along_axis_type(what: str) -> Callable[[Call, TensorType, TensorType], Tenso
         one_dtype(call, data, vector)
         if vector.ndim != 1:
             raise fault(call, f"{what} has {vector.ndim} axes, expected 1")
-        agree(call, f"{what}'s extent", vector.shape[0], data.shape[axis])
+        expect_extent(call, f"{what}'s extent", vector.shape[0], data.shape[axis])
         return data
 
     return infer
@@ -226,7 +226,7 @@ def unravelled(flat: Any, extents: Shape) -> list[Any]:
 # --- corner cases of te's arithmetic (``te/expr``), in numpy --------------------------------------
 
 
-def quietly(function: Callable[..., Any], *attributes: str) -> Reference:
+def numpy_reference(function: Callable[..., Any], *attributes: str) -> Reference:
     """Return a reference: ``function`` of a call's arrays and ``attributes``, in the first array's dtype."""
 
     def reference(call: Call, data: np.ndarray, *others: np.ndarray) -> np.ndarray:

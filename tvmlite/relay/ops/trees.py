@@ -9,16 +9,16 @@ from tvmlite.relay.ir.nodes import Call
 from tvmlite.relay.ir.op import choice
 from tvmlite.relay.ir.types import TensorType, show_shape
 from tvmlite.relay.ops import loops
-from tvmlite.relay.ops.common import INTEGERS, agree, expect, fault
+from tvmlite.relay.ops.common import INTEGERS, expect, expect_extent, fault
 from tvmlite.relay.ops.register import statement
 from tvmlite.te import expr as e
 from tvmlite.te.loop import ir as loop
 from tvmlite.te.tensor.tensor import Tensor
 
-TOGETHER = 8
+TREE_GROUP = 8
 """The number of trees evaluated together: a step waits for three loads, one of which depends on another."""
 
-ROWS = 16
+ROW_BLOCK = 16
 """The number of rows that one thread evaluates on the same trees, whose nodes are then in the cache."""
 
 _START = {"sum": 0.0, "min": float("inf"), "max": -float("inf")}
@@ -40,9 +40,9 @@ def _type(call: Call, *types: TensorType) -> TensorType:
             f"data, thresholds and weights are {data.dtype}, {thresholds.dtype} and {weights.dtype}, "
             "expected one float dtype",
         )
-    agree(call, "the second extent of nodes", nodes.shape[1], 3)
-    agree(call, "the number of thresholds", thresholds.shape[0], nodes.shape[0])
-    agree(call, "the number of weights", weights.shape[0], nodes.shape[0])
+    expect_extent(call, "the second extent of nodes", nodes.shape[1], 3)
+    expect_extent(call, "the number of thresholds", thresholds.shape[0], nodes.shape[0])
+    expect_extent(call, "the number of weights", weights.shape[0], nodes.shape[0])
     return TensorType((data.shape[0], weights.shape[1]), data.dtype)
 
 
@@ -81,12 +81,12 @@ def tree_ensemble(
     def body(*buffers: loop.Buffer) -> loop.Stmt:
         walk = _Walk(call["aggregate"], *buffers)
 
-        def some_rows(block: e.Expr) -> loop.Stmt:
-            first = block * ROWS
-            return walk.all_trees(first, e.Min(loops.index(rows) - first, loops.index(ROWS)))
+        def row_block(block: e.Expr) -> loop.Stmt:
+            first = block * ROW_BLOCK
+            return walk.all_trees(first, e.Min(loops.index(rows) - first, loops.index(ROW_BLOCK)))
 
-        blocks = (loops.index(rows) + (ROWS - 1)) // ROWS
-        return loops.over(blocks, some_rows, "block", kind=loop.PARALLEL)
+        blocks = (loops.index(rows) + (ROW_BLOCK - 1)) // ROW_BLOCK
+        return loops.over(blocks, row_block, "block", kind=loop.PARALLEL)
 
     given = [data, roots, nodes, thresholds, weights]
     return loops.extern("tree_ensemble", given, [((rows, targets), data.dtype)], body)[0]
@@ -114,22 +114,22 @@ class _Walk:
         """Compute the results of ``count`` rows from ``first`` on."""
         trees, targets = self.roots.shape[0], self.result.shape[1]
 
-        def fresh(row: e.Expr, target: e.Expr) -> loop.Stmt:
+        def initialize(row: e.Expr, target: e.Expr) -> loop.Stmt:
             return loops.store(self.result, (first + row, target), self.start)
 
-        def of_some(tree: e.Expr, together: int) -> loop.Stmt:
-            return loops.over(count, lambda row: self._walk(first + row, tree, together), "row")
+        def evaluate(tree: e.Expr, group_size: int) -> loop.Stmt:
+            return loops.over(count, lambda row: self._walk(first + row, tree, group_size), "row")
 
-        whole = trees // TOGETHER
+        whole = trees // TREE_GROUP
         return loop.sequence(
-            loops.nest((count, targets), fresh),
-            loops.over(whole, lambda group: of_some(group * TOGETHER, TOGETHER), "group"),
-            loops.over(trees - whole * TOGETHER, lambda k: of_some(whole * TOGETHER + k, 1), "tree"),
+            loops.nest((count, targets), initialize),
+            loops.over(whole, lambda group: evaluate(group * TREE_GROUP, TREE_GROUP), "group"),
+            loops.over(trees - whole * TREE_GROUP, lambda k: evaluate(whole * TREE_GROUP + k, 1), "tree"),
         )
 
-    def _walk(self, row: e.Expr, tree: e.Expr, together: int) -> loop.Stmt:
-        """Evaluate ``together`` trees from number ``tree`` on for ``row``, until all are at a leaf."""
-        nodes = [loops.Cell(f"node{k}", self.nodes.dtype) for k in range(together)]
+    def _walk(self, row: e.Expr, tree: e.Expr, group_size: int) -> loop.Stmt:
+        """Evaluate ``group_size`` trees from number ``tree`` on for ``row``, until all are at a leaf."""
+        nodes = [loops.Cell(f"node{k}", self.nodes.dtype) for k in range(group_size)]
         moving = loops.Cell("moving", "bool")
         begin = [
             node.set(e.cast(node.buffer.dtype, loops.load(self.roots, tree + k)))
@@ -137,19 +137,19 @@ class _Walk:
         ]
         step = self._step(row, nodes, moving)
 
-        def leaves(target: e.Expr) -> loop.Stmt:
+        def accumulate(target: e.Expr) -> loop.Stmt:
             value = loops.load(self.result, row, target)
             for node in nodes:
                 value = self.combine(value, loops.load(self.weights, node.value, target))
             return loops.store(self.result, (row, target), value)
 
-        down = loop.sequence(
+        body = loop.sequence(
             *begin,
             moving.set(True),
             loop.While(moving.value, step),
-            loops.over(self.result.shape[1], leaves, "target"),
+            loops.over(self.result.shape[1], accumulate, "target"),
         )
-        return loops.allocated(down, *nodes, moving)
+        return loops.allocated(body, *nodes, moving)
 
     def _step(self, row: e.Expr, nodes: list[loops.Cell], moving: loops.Cell) -> loop.Stmt:
         """Go down one level in each tree."""

@@ -21,7 +21,7 @@ LAYOUTS = {1: "NCW", 2: "NCHW", 3: "NCDHW"}
 """Data layouts by number of spatial axes."""
 
 
-def spatial(call: Call, name: str, rank: int) -> tuple[Any, ...]:
+def spatial_attr(call: Call, name: str, rank: int) -> tuple[Any, ...]:
     """Return the attribute ``name`` with one value per spatial axis; a single value applies to all axes."""
     value = call[name]
     values = value if isinstance(value, tuple) else (value,) * rank
@@ -74,10 +74,10 @@ class Geometry:
 
     def taps(self) -> Iterator[tuple[tuple[int, ...], list[int]]]:
         """Yield each element of a window, and its offset from the window's beginning."""
-        for tap in product(*map(range, known(self.kernel))):
+        for tap in product(*map(range, as_ints(self.kernel))):
             yield tap, [k * d for k, d in zip(tap, self.dilation, strict=True)]
 
-    def reach(self, count: Sequence[Any]) -> list[Any]:
+    def covered_extents(self, count: Sequence[Any]) -> list[Any]:
         """Return the extents that ``count`` windows cover."""
         axes = zip(count, self.kernel, self.strides, self.dilation, strict=True)
         return [(n - 1) * s + (k - 1) * d + 1 for n, k, s, d in axes]
@@ -85,8 +85,8 @@ class Geometry:
 
 def geometry(call: Call, kernel: str | Sequence[Dim], rank: int) -> Geometry:
     """Return the geometry of ``call`` on ``rank`` axes; ``kernel`` is extents, or an attribute with them."""
-    extents = spatial(call, kernel, rank) if isinstance(kernel, str) else tuple(kernel)
-    strides, dilation = spatial(call, "strides", rank), spatial(call, "dilation", rank)
+    extents = spatial_attr(call, kernel, rank) if isinstance(kernel, str) else tuple(kernel)
+    strides, dilation = spatial_attr(call, "strides", rank), spatial_attr(call, "dilation", rank)
     return Geometry(extents, strides, dilation, *padding_of(call, rank))
 
 
@@ -99,7 +99,7 @@ def check_layout(call: Call, attribute: str, rank: int) -> None:
         )
 
 
-def block_of(call: Call, attribute: str, rank: int) -> int:
+def channel_block(call: Call, attribute: str, rank: int) -> int:
     """Return the block of channels of a data layout (``NCHW16c``: 16), 0 for channels-first without blocks.
 
     Any other layout raises an UnsupportedError.
@@ -117,8 +117,8 @@ def block_of(call: Call, attribute: str, rank: int) -> int:
 
 
 def check_data(call: Call, data: TensorType, attribute: str, rank: int) -> int:
-    """Raise a type error unless data have the axes of their layout; return ``block_of``."""
-    block = block_of(call, attribute, rank)
+    """Raise a type error unless data have the axes of their layout; return ``channel_block``."""
+    block = channel_block(call, attribute, rank)
     check_rank(call, "data", data, rank + 2 + (block > 0))
     if block and not same_dim(data.shape[-1], block):
         raise fault(
@@ -156,7 +156,7 @@ def ceil_window_extent(
     return e.Min(*e.match(fitting, starting)) + 1
 
 
-def known(extents: Sequence[Dim]) -> list[int]:
+def as_ints(extents: Sequence[Dim]) -> list[int]:
     """Return ``extents``, which must be numbers; for references and for kernels."""
     assert all(isinstance(n, int) for n in extents), "an extent is symbolic"
     return [n for n in extents if isinstance(n, int)]
@@ -203,8 +203,8 @@ def padded(
             return read
         return e.Call("if_then_else", (e.all_of(inside), read, e.convert(value, data.dtype)), data.dtype)
 
-    behind = data.shape[lead + len(begins) :]
-    return te.compute((*data.shape[:lead], *extents, *behind), element, name=name, tag="pad")
+    trailing_extents = data.shape[lead + len(begins) :]
+    return te.compute((*data.shape[:lead], *extents, *trailing_extents), element, name=name, tag="pad")
 
 
 def padded_numpy(

@@ -23,7 +23,7 @@ from tvmlite.relay.ir.infer import tensor_type_of, type_of
 from tvmlite.relay.ir.nodes import Call, Constant, Expr, Tuple, TupleGetItem, Var, constant
 from tvmlite.relay.ir.op import Rounding, make, operator
 from tvmlite.relay.ir.types import TensorType, TupleType, Type, num_elements
-from tvmlite.relay.ops.shapes.reshape import as_many, has_codes
+from tvmlite.relay.ops.shapes.reshape import has_codes, same_num_elements
 from tvmlite.te import expr as e
 
 Rule: TypeAlias = Callable[..., Expr]
@@ -55,7 +55,7 @@ def written_out(
 
     def register(rule: Rule) -> Rule:
         def compute(call: Call, *tensors: Any) -> Any:
-            return computed(rule, call, tensors)
+            return compute_from_rule(rule, call, tensors)
 
         compute.__signature__ = inspect.signature(rule)  # type: ignore[attr-defined]
         compute.__doc__ = rule.__doc__
@@ -68,7 +68,9 @@ def written_out(
             "quantized": quantized,
             **columns,
         }
-        operator(name, infer=infer or inferred(rule), reference=reference, tuples=tuples, **more)(compute)
+        operator(name, infer=infer or infer_from_rule(rule), reference=reference, tuples=tuples, **more)(
+            compute
+        )
         RULES[name] = rule
         return rule
 
@@ -79,7 +81,7 @@ quantized = functools.partial(written_out, quantized=True)
 """``written_out`` for an operator on quantized tensors, whose rule ``canonicalize_qnn`` applies."""
 
 
-def inferred(rule: Rule) -> Callable[..., Type]:
+def infer_from_rule(rule: Rule) -> Callable[..., Type]:
     """Return the type relation of ``rule``: the type of its result. Errors are reported for the call."""
 
     def infer(call: Call, *types: Any) -> Type:
@@ -98,7 +100,7 @@ def _variable(type_: Any) -> Expr:
     return Var("x", TensorType(type_.shape, type_.dtype))
 
 
-def computed(rule: Rule, call: Call, tensors: Sequence[Any]) -> Any:
+def compute_from_rule(rule: Rule, call: Call, tensors: Sequence[Any]) -> Any:
     """Return the stages of the expression that ``rule`` gives for ``call``."""
     done: dict[Expr, Any] = {}
 
@@ -129,11 +131,11 @@ def computed(rule: Rule, call: Call, tensors: Sequence[Any]) -> Any:
             read = done[node.args[0]] if row.num_inputs is None else [done[one] for one in node.args]
             done[node] = row.compute(node, *read)
     made = done[body] if isinstance(done[body], list) else [done[body]]
-    results = [_own(one) if one in given or len(one.op.outputs) > 1 else one for one in made]
+    results = [_copy(one) if one in given or len(one.op.outputs) > 1 else one for one in made]
     return results if isinstance(done[body], list) else results[0]
 
 
-def _own(data: te.Tensor) -> te.Tensor:
+def _copy(data: te.Tensor) -> te.Tensor:
     """Copy ``data``: an argument, or one of several outputs of a stage, cannot be the result of a call."""
     return te.compute(data.shape, lambda *i: data[i], name="copy", tag="elemwise")
 
@@ -183,15 +185,15 @@ def number(value: float, dtype: str = "int32") -> Constant:
     return constant(value, dtype)
 
 
-def along(value: Expr, axis: int, rank: int) -> Expr:
+def broadcast_along(value: Expr, axis: int, rank: int) -> Expr:
     """Reshape a vector to broadcast along ``axis`` of ``rank``; a vector of one element becomes a scalar."""
     shape = tensor_type_of(value).shape
     if not shape:
         return value
     if isinstance(shape[0], int) and shape[0] == 1:
         return reshaped(value, ())
-    behind = rank - 1 - axis % rank
-    return reshaped(value, (shape[0], *(1,) * behind)) if behind else value
+    trailing = rank - 1 - axis % rank
+    return reshaped(value, (shape[0], *(1,) * trailing)) if trailing else value
 
 
 def reshaped(value: Expr, shape: Sequence[Any]) -> Expr:
@@ -206,13 +208,13 @@ def requantized(data: Expr, parameters: Sequence[Expr], out_dtype: str = "int32"
     return make("qnn.requantize", data, *parameters, out_dtype=out_dtype, axis=axis)
 
 
-def _reshape_of_as_many(call: Call, data: Expr) -> Expr:
+def _checked_reshape(call: Call, data: Expr) -> Expr:
     """Write out a reshape by extents; check the number of elements at run time if it is unknown.
 
     The extent for -1 is a quotient, which would drop elements if it were not whole.
     """
     wanted = tensor_type_of(call).shape
-    if not as_many(tensor_type_of(data).shape, wanted):
+    if not same_num_elements(tensor_type_of(data).shape, wanted):
         flat = make("reshape", data, newshape=(-1,))
         data = make("assume_shape", flat, newshape=(num_elements(wanted),))
     elif not has_codes(call):
@@ -220,4 +222,4 @@ def _reshape_of_as_many(call: Call, data: Expr) -> Expr:
     return make("reshape", data, newshape=wanted, allowzero=True)
 
 
-RULES["reshape"] = _reshape_of_as_many
+RULES["reshape"] = _checked_reshape

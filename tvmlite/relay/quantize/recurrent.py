@@ -12,7 +12,7 @@ from tvmlite.core import mapped
 from tvmlite.relay.ir.infer import tensor_type_of
 from tvmlite.relay.ir.nodes import Call, Constant, Expr, constant
 from tvmlite.relay.ir.op import make
-from tvmlite.relay.ops.recurrent.steps import TOGETHER
+from tvmlite.relay.ops.recurrent.steps import DOT_LENGTH
 from tvmlite.relay.quantize.ranges import safe_scales
 
 RECURRENT: Mapping[str, str] = {"nn.lstm_scan": "nn.quantized_lstm_scan"}
@@ -61,7 +61,7 @@ def _columns(values: np.ndarray, size: int) -> np.ndarray:
 def _interleaved(codes: np.ndarray) -> np.ndarray:
     """``(blocks, size, gates, lanes)`` in the layout of ``recurrent_loops.interleaved``."""
     blocks, size, gates, lanes = codes.shape
-    groups = -(-size // TOGETHER)
-    padded = np.pad(codes, ((0, 0), (0, groups * TOGETHER - size), (0, 0), (0, 0)))
-    parts = padded.reshape(blocks, groups, TOGETHER, gates, lanes).transpose(0, 1, 3, 4, 2)
-    return np.ascontiguousarray(parts.reshape(blocks, groups, gates, lanes * TOGETHER))
+    groups = -(-size // DOT_LENGTH)
+    padded = np.pad(codes, ((0, 0), (0, groups * DOT_LENGTH - size), (0, 0), (0, 0)))
+    parts = padded.reshape(blocks, groups, DOT_LENGTH, gates, lanes).transpose(0, 1, 3, 4, 2)
+    return np.ascontiguousarray(parts.reshape(blocks, groups, gates, lanes * DOT_LENGTH))

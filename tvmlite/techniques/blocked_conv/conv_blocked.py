@@ -177,7 +177,7 @@ def _weight_block(call: Call, weight: TensorType, rank: int, depthwise: bool) ->
 
 def written_block(call: Call, rank: int) -> int:
     """The block of channels of the result, of ``out_layout`` or ``data_layout``; 0 for channels-first."""
-    return windows.block_of(call, "out_layout" if call["out_layout"] else "data_layout", rank)
+    return windows.channel_block(call, "out_layout" if call["out_layout"] else "data_layout", rank)
 
 
 def _whole_blocks(channels: Any, groups: Any, block: int) -> bool:
@@ -208,7 +208,10 @@ def _result(
 def _extents(call: Call, shape: Shape, kernel: Shape, rank: int) -> Shape:
     """The spatial extents of the result."""
     begins, ends = windows.padding_of(call, rank)
-    strides, dilation = windows.spatial(call, "strides", rank), windows.spatial(call, "dilation", rank)
+    strides, dilation = (
+        windows.spatial_attr(call, "strides", rank),
+        windows.spatial_attr(call, "dilation", rank),
+    )
     return tuple(
         windows.window_extent(size, k, s, d, b, f)
         for size, k, s, d, b, f in zip(
@@ -221,11 +224,14 @@ def blocked_compute(rank: int) -> Callable[..., te.Tensor]:
     """The tensor expression: scalars or pairs of the data times vectors of output channels."""
 
     def compute(call: Call, data: te.Tensor, weight: te.Tensor) -> te.Tensor:
-        lanes = windows.block_of(call, "data_layout", rank)
+        lanes = windows.channel_block(call, "data_layout", rank)
         interleaved, kernel = interleaved_channels(call), weight.shape[2 : 2 + rank]
         dtype, shape = result_dtype(call, data.dtype), _extents(call, data.shape, kernel, rank)
         padding, groups = windows.padding_of(call, rank), call["groups"]
-        strides, dilation = windows.spatial(call, "strides", rank), windows.spatial(call, "dilation", rank)
+        strides, dilation = (
+            windows.spatial_attr(call, "strides", rank),
+            windows.spatial_attr(call, "dilation", rank),
+        )
         pointwise = rank > 1 and all(is_one(n) for n in (*kernel, *strides)) and not any(map(any, padding))
         words = interleaved > 1 and not lanes
         takes_whole = interleaved == 2 and written_block(call, rank) > 0 and not pointwise
@@ -291,7 +297,7 @@ def _skips_padding(call: Call, kernel: Shape, rank: int) -> bool:
     """Whether sums skip the rows of a window that are in padding. Rows of a dilated window are far apart, so
     many are in padding; without dilation, skipping saves less than the extra loop costs."""
     begins, ends = windows.padding_of(call, rank)
-    dilated = windows.spatial(call, "dilation", rank)[0] > 1 and not is_one(kernel[0])
+    dilated = windows.spatial_attr(call, "dilation", rank)[0] > 1 and not is_one(kernel[0])
     return rank > 1 and dilated and begins[0] + ends[0] > 0 and min(begins[0], ends[0]) >= 0
 
 
@@ -367,7 +373,10 @@ def depthwise_compute(rank: int) -> Callable[..., te.Tensor]:
         if dtypes.is_int(data.dtype) and dtypes.is_float(work):  # convert each once, not per window
             data = te.compute(data.shape, lambda *i: bytes_[i].astype(work), name="floats", tag="elemwise")
         source = windows.padded(data, begins, ends, 0, trailing=1)
-        strides, dilation = windows.spatial(call, "strides", rank), windows.spatial(call, "dilation", rank)
+        strides, dilation = (
+            windows.spatial_attr(call, "strides", rank),
+            windows.spatial_attr(call, "dilation", rank),
+        )
         taps = [te.reduce_axis(k, name=f"k{n}") for n, k in enumerate(kernel)]
 
         def element(n: Any, block: Any, *rest: Any) -> e.Expr:
@@ -400,9 +409,9 @@ def blocked_numpy(rank: int, depthwise: bool) -> Callable[..., np.ndarray]:
         plain = np.moveaxis(weight[..., 0, :] if depthwise else weight, -1, 1)
         plain = plain.reshape(-1, *plain.shape[2:])
         groups = plain.shape[0] if depthwise else call["groups"]
-        if not depthwise and not windows.block_of(call, "data_layout", rank):
+        if not depthwise and not windows.channel_block(call, "data_layout", rank):
             plain = plain[:, : data.shape[1]] if groups == 1 else plain
-        if windows.block_of(call, "data_layout", rank):
+        if windows.channel_block(call, "data_layout", rank):
             data = np.moveaxis(data, -1, 2)
             data = data.reshape(data.shape[0], -1, *data.shape[3:])[:, : plain.shape[1] * groups]
         result = convolved_numpy(call, data, plain, groups, rank)

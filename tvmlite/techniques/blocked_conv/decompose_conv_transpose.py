@@ -50,7 +50,7 @@ def _decomposed(node: Expr) -> Expr:
     match node:
         case Call(op=str() as name, args=(data, Constant() as weight)) if name in RANKS:
             rank = RANKS[name]
-            one_group = node["groups"] == 1 and set(windows.spatial(node, "dilation", rank)) == {1}
+            one_group = node["groups"] == 1 and set(windows.spatial_attr(node, "dilation", rank)) == {1}
             axes = [_axis(node, weight, axis, rank) for axis in range(rank)]
             fits = min(min(one[2:]) for one in axes) >= 0
             if one_group and fits and is_float_convolution(node) and _is_profitable(weight, axes):
@@ -70,7 +70,7 @@ def _axis(node: Call, weight: Constant, axis: int, rank: int) -> _Axis:
     begins, ends = windows.padding_of(node, rank)
     more = node["output_padding"]
     more = more[axis % len(more)] if isinstance(more, tuple) else more
-    stride, kernel = windows.spatial(node, "strides", rank)[axis], weight.shape[2 + axis]
+    stride, kernel = windows.spatial_attr(node, "strides", rank)[axis], weight.shape[2 + axis]
     taps = -(-kernel // stride)
     skipped = begins[axis] // stride  # positions before the first result
     last = kernel - 1 - ends[axis] + more  # the last result, from the first that the last element adds to

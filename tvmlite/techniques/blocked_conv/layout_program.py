@@ -118,7 +118,7 @@ def _multiply_adds(node: Expr) -> int:
     """The multiply-adds of a convolution: those with the most are measured first, while there is time."""
     assert isinstance(node, Call)
     pixels = math.prod(rules.likely_extent(extent) for extent in tensor_type_of(node).shape)
-    return pixels * math.prod(windows.known(tensor_type_of(node.args[1]).shape)[1:])
+    return pixels * math.prod(windows.as_ints(tensor_type_of(node.args[1]).shape)[1:])
 
 
 # --- the kernels ----------------------------------------------------------------------------------

@@ -224,7 +224,7 @@ def _can_use_row_windows(node: Call, target: Target) -> bool:
         and 2 < wide <= row_windows.POSITIONS
         and outputs % TILE_BLOCK == 0
     )
-    plain = node["groups"] == 1 and set(windows.spatial(node, "dilation", 2)) == {1}
+    plain = node["groups"] == 1 and set(windows.spatial_attr(node, "dilation", 2)) == {1}
     return few and plain and sum_dtype(tensor_type_of(node).dtype) == "float32"
 
 
@@ -232,7 +232,10 @@ def _convolution_of_row_windows(node: Call, data: Expr, written: int) -> Call:
     """``node`` on row windows: with the positions of a row of its window in place of channels."""
     weight = node.args[1]
     assert isinstance(weight, Constant)
-    (outputs, channels, high, wide), (down, along) = weight.shape, windows.spatial(node, "strides", 2)
+    (outputs, channels, high, wide), (down, along) = (
+        weight.shape,
+        windows.spatial_attr(node, "strides", 2),
+    )
     (top, left), (bottom, right) = windows.padding_of(node, 2)
     transposed = np.zeros((outputs, row_windows.MOST_CHANNELS, row_windows.POSITIONS, high, 1), weight.dtype)
     transposed[:, :channels, :wide, :, 0] = weight.data.transpose(0, 1, 3, 2)

@@ -57,7 +57,7 @@ def _shape(call: Call, shape: tuple[Any, ...]) -> tuple[Any, ...]:
 def _row_windows_numpy(call: Call, data: np.ndarray) -> np.ndarray:
     (top, left), (bottom, right) = windows.padding_of(call, 2)
     padded = np.pad(data, ((0, 0), (0, 0), (top, bottom), (left, right)))
-    made = np.zeros(windows.known(_shape(call, data.shape)), data.dtype)
+    made = np.zeros(windows.as_ints(_shape(call, data.shape)), data.dtype)
     for channel in range(data.shape[1]):
         for place in range(call["width"]):
             columns = padded[:, channel, :, place :: call["stride"]][:, :, : made.shape[3]]

@@ -52,7 +52,7 @@ class SmallImage:
 def small_image(call: Call, kernel: Sequence[Any], shape: Shape) -> SmallImage | None:
     """How a convolution on blocks of ``SMALL_IMAGE_BLOCK`` channels processes a small image whole; None if it
     does not."""
-    if windows.block_of(call, "data_layout", len(kernel)) != SMALL_IMAGE_BLOCK:
+    if windows.channel_block(call, "data_layout", len(kernel)) != SMALL_IMAGE_BLOCK:
         return None
     known = all(isinstance(n, int) for n in (*shape, *kernel))
     if len(kernel) != 2 or not known or call["groups"] != 1:
@@ -61,7 +61,10 @@ def small_image(call: Call, kernel: Sequence[Any], shape: Shape) -> SmallImage |
     last = [
         ((k - 1) * d, s)
         for k, d, s in zip(
-            kernel, windows.spatial(call, "dilation", 2), windows.spatial(call, "strides", 2), strict=True
+            kernel,
+            windows.spatial_attr(call, "dilation", 2),
+            windows.spatial_attr(call, "strides", 2),
+            strict=True,
         )
     ]
     (rows, row), phases = (
@@ -75,7 +78,7 @@ def small_image(call: Call, kernel: Sequence[Any], shape: Shape) -> SmallImage |
 def phases(call: Call, data: te.Tensor, image: SmallImage) -> te.Tensor:
     """``data`` padded, in phases: ``(n, c, y % stride, x % stride, y / stride, x / stride, lane)``."""
     (top, left), _ = windows.padding_of(call, 2)
-    down, along = windows.spatial(call, "strides", 2)
+    down, along = windows.spatial_attr(call, "strides", 2)
     height, width = data.shape[2:4]
 
     def element(n: Any, c: Any, py: Any, px: Any, y: Any, x: Any, lane: Any) -> e.Expr:

@@ -49,7 +49,7 @@ def _infer(call: Call, data: TensorType, weight: TensorType) -> TensorType:
         )
     block = windows.check_data(call, data, "data_layout", 2)
     windows.check_rank(call, "weight", weight, 6)
-    high, wide = windows.spatial(call, "kernel_size", 2)
+    high, wide = windows.spatial_attr(call, "kernel_size", 2)
     expected = (data.shape[1], 1, high, -(-wide // TAPS), block, TAPS)
     if call["kernel_layout"] != weight_layout(block) or not same_shape(weight.shape, expected):
         raise fault(
@@ -57,7 +57,7 @@ def _infer(call: Call, data: TensorType, weight: TensorType) -> TensorType:
             f"weight is {show_shape(weight.shape)} of kernel_layout {call['kernel_layout']!r}, "
             f"expected {show_shape(expected)} of {weight_layout(block)!r}",
         )
-    if windows.spatial(call, "dilation", 2)[1] != 1:
+    if windows.spatial_attr(call, "dilation", 2)[1] != 1:
         raise fault(call, f"dilation is {call['dilation']}, expected a dilation of 1 along rows")
     shape = _extents(call, data.shape)
     windows.check_extents(call, shape, data)
@@ -66,14 +66,17 @@ def _infer(call: Call, data: TensorType, weight: TensorType) -> TensorType:
 
 def _extents(call: Call, shape: Shape) -> Shape:
     """The rows and columns of the result of data of ``shape``."""
-    return windows.geometry(call, windows.spatial(call, "kernel_size", 2), 2).extents(shape[2:4])
+    return windows.geometry(call, windows.spatial_attr(call, "kernel_size", 2), 2).extents(shape[2:4])
 
 
 def _compute(call: Call, data: te.Tensor, weight: te.Tensor) -> te.Tensor:
     """The exact sums in int32, converted if ``out_dtype`` is another."""
     shape, (begins, ends) = _extents(call, data.shape), windows.padding_of(call, 2)
-    strides, (apart, _) = windows.spatial(call, "strides", 2), windows.spatial(call, "dilation", 2)
-    high, wide = windows.spatial(call, "kernel_size", 2)
+    strides, (apart, _) = (
+        windows.spatial_attr(call, "strides", 2),
+        windows.spatial_attr(call, "dilation", 2),
+    )
+    high, wide = windows.spatial_attr(call, "kernel_size", 2)
     groups, before = weight.shape[3], -begins[1] % TAPS
     begins, ends = (begins[0], begins[1] + before), (ends[0], ends[1] + groups * TAPS - wide)
     width = begins[1] + data.shape[3] + ends[1]
@@ -100,7 +103,7 @@ def _compute(call: Call, data: te.Tensor, weight: te.Tensor) -> te.Tensor:
 
 def _numpy(call: Call, data: np.ndarray, weight: np.ndarray) -> np.ndarray:
     """The reference in numpy: a channels-first convolution of operands without blocks."""
-    _, wide = windows.spatial(call, "kernel_size", 2)
+    _, wide = windows.spatial_attr(call, "kernel_size", 2)
     plain = weight.transpose(0, 4, 1, 2, 3, 5).reshape(-1, 1, weight.shape[2], weight.shape[3] * TAPS)
     channels_first = np.moveaxis(data, -1, 2).reshape(data.shape[0], -1, *data.shape[2:4])
     whole = Call(call.op, call.args, canonical({**dict(call.attrs), "out_dtype": "int32"}), call.span)

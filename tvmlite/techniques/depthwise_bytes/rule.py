@@ -49,7 +49,10 @@ def _by_taps(node: Expr, lanes: int) -> Expr:
 def _fits(node: Call, lanes: int) -> bool:
     """Whether dtypes and block are the instruction's, rows are not dilated, and extents are known."""
     kinds = *(tensor_type_of(arg).dtype for arg in node.args), tensor_type_of(node).dtype
-    block, (_, along) = windows.block_of(node, "data_layout", 2), windows.spatial(node, "dilation", 2)
+    block, (_, along) = (
+        windows.channel_block(node, "data_layout", 2),
+        windows.spatial_attr(node, "dilation", 2),
+    )
     extents = (*tensor_type_of(node.args[0]).shape[2:4], *tensor_type_of(node.args[1]).shape[2:4])
     known = all(isinstance(extent, int) for extent in extents)
     begins, ends = windows.padding_of(node, 2)

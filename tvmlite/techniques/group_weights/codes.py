@@ -40,7 +40,7 @@ def codes_type(call: Call, data: TensorType) -> TupleType:
     depth = data.shape[-1] if data.ndim else None
     if not isinstance(depth, int):
         raise fault(call, f"data is {show_shape(data.shape)}, expected a last extent that is a number")
-    if call["data_bits"] not in group_data.LARGEST:
+    if call["data_bits"] not in group_data.MAX_CODE:
         raise fault(call, f"data_bits is {call['data_bits']}, expected 8 or 16")
     check_sums(call, call["group"], call["data_bits"])
     shapes = _shapes(call, data.shape)
@@ -110,7 +110,7 @@ class _Groups:
         zero = e.const(0, "int32")
 
         def compared(j: e.Expr, term: e.Expr) -> loop.Stmt:
-            found = group_data.magnitude(loops.load(self.source, *row, begin + term))
+            found = group_data.magnitude_bits(loops.load(self.source, *row, begin + term))
             return loops.store(largest, (j,), e.Max(loops.load(largest, j), found))
 
         def of_factor(factor: e.Expr) -> loop.Stmt:

@@ -14,7 +14,7 @@ from tvmlite.relay.ir.deferred import DeferredConstant
 from tvmlite.relay.ir.infer import tensor_type_of
 from tvmlite.relay.ir.nodes import Call, Constant, Expr, Module, TupleGetItem, canonical
 from tvmlite.relay.ir.op import make
-from tvmlite.relay.ops.quantized.group_data import MOST_TERMS
+from tvmlite.relay.ops.quantized.group_data import MAX_GROUP
 from tvmlite.techniques.group_weights.codes import CODES
 from tvmlite.techniques.group_weights.integer_loops import multiplies_bytes
 from tvmlite.techniques.group_weights.layout import WORD, pack_groups, pack_words, words_shape
@@ -65,7 +65,7 @@ def _pack(node: Expr, columns: int, data_bits_allowed: int, codes: _Codes) -> Ex
             depth = tensor_type_of(data).shape[-1]
             assert isinstance(depth, int)
             packed = _packed_weight(node, depth, weight, scale, zero_point, columns)
-            data_bits = node["data_bits"] or data_bits_allowed * (node["group"] <= MOST_TERMS[ALLOWED_BITS])
+            data_bits = node["data_bits"] or data_bits_allowed * (node["group"] <= MAX_GROUP[ALLOWED_BITS])
             args = [*(_quantized_data(node, data, data_bits, codes) if data_bits else [data]), *packed]
             attrs = {"bits": node["bits"], "group": node["group"], "units": weight.shape[0]}
             name = OPERATORS[data_bits > 0][len(packed) - 2]

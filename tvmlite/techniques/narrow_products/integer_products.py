@@ -207,7 +207,10 @@ def _padding_read(
 ) -> tuple[int, ...]:
     """The padding after ``data`` that windows read: with strides, they may not reach the last elements."""
     rank = len(kernel)
-    strides, dilation = windows.spatial(node, "strides", rank), windows.spatial(node, "dilation", rank)
+    strides, dilation = (
+        windows.spatial_attr(node, "strides", rank),
+        windows.spatial_attr(node, "dilation", rank),
+    )
     made = []
     sizes = tensor_type_of(data).shape[2:]
     for size, k, s, d, begin, end in zip(sizes, kernel, strides, dilation, begins, ends, strict=True):

@@ -13,7 +13,7 @@ from tvmlite.relay.ir.nodes import Call
 from tvmlite.relay.ir.op import Rounding
 from tvmlite.relay.ir.types import TensorType
 from tvmlite.relay.ops import loops
-from tvmlite.relay.ops.common import Dtypes, agree, expect, fault
+from tvmlite.relay.ops.common import Dtypes, expect, expect_extent, fault
 from tvmlite.relay.ops.register import statement
 from tvmlite.te import expr as e
 from tvmlite.te.intrin.extern_calls import call_llvm_intrin, reinterpret
@@ -36,7 +36,7 @@ def _type(call: Call, data: TensorType, table: TensorType) -> TensorType:
         expect(call, name, one.dtype, BYTES)
         if one.ndim != 1:
             raise fault(call, f"{name} of {one.ndim} axes, expected one")
-    agree(call, "the extent of the table", table.shape[0], CODES)
+    expect_extent(call, "the extent of the table", table.shape[0], CODES)
     return TensorType(data.shape, table.dtype)
 
 

@@ -15,7 +15,7 @@ import numpy as np
 from tvmlite.relay.ir.nodes import Call
 from tvmlite.relay.ir.types import TensorType, TupleType
 from tvmlite.relay.ops import loops
-from tvmlite.relay.ops.common import agree, fault
+from tvmlite.relay.ops.common import expect_extent, fault
 from tvmlite.relay.ops.recurrent.layers import (
     LSTM_ATTRS,
     check_activations,
@@ -25,7 +25,7 @@ from tvmlite.relay.ops.recurrent.layers import (
     scanned_numpy,
     states_type,
 )
-from tvmlite.relay.ops.recurrent.steps import LANES, At, Memory, Steps, Total, Work
+from tvmlite.relay.ops.recurrent.steps import LANES, Accumulators, Memory, Position, Steps, Work
 from tvmlite.relay.ops.register import statement
 from tvmlite.te import expr as e
 from tvmlite.te.loop import ir as loop
@@ -54,15 +54,15 @@ def quantized_lstm_type(
     for name, have, want in zip(
         ("blocks", "quads", "gates", "lanes"), recurrence.shape, expected, strict=True
     ):
-        agree(call, f"the {name} of the recurrence", have, want)
-    agree(call, "the last extent of the data", data.shape[2], GATES * size)
+        expect_extent(call, f"the {name} of the recurrence", have, want)
+    expect_extent(call, "the last extent of the data", data.shape[2], GATES * size)
     for name, one, dtype in zip(
         ("scales", "zeros", "sums"), columns, ("float32", "int32", "int32"), strict=True
     ):
         if one.dtype != dtype or one.ndim != 1:
             raise fault(call, f"{name} are {one}, expected {dtype} of one axis")
-        agree(call, f"the number of {name}", one.shape[0], GATES * size)
-    agree(call, "the peepholes", peephole.shape[0], 3 * size)
+        expect_extent(call, f"the number of {name}", one.shape[0], GATES * size)
+    expect_extent(call, "the peepholes", peephole.shape[0], 3 * size)
     check_activations(call, 3)
     return states_type(call, data, size, (hidden, cell, lengths))
 
@@ -116,13 +116,13 @@ def quantized_lstm_scan(
     integers. ``sums`` are the sums of the columns of ``recurrence - zeros``.
     """
     steps = _QuantizedSteps(call, data, recurrence, hidden)
-    cells = steps.state("cells")
+    cells = steps.state_buffer("cells")
 
     def step(iteration: e.Expr, time: e.Expr, memory: Memory) -> loop.Stmt:
-        def unit(at: At, n: e.Expr, total: Callable[[int], e.Expr]) -> loop.Stmt:
+        def unit(at: Position, n: e.Expr, total: Callable[[int], e.Expr]) -> loop.Stmt:
             return lstm_unit(steps, memory, cells, at, n, lambda g: steps.real(memory, at, g, n, total(g)))
 
-        products = steps.shared(iteration, time, memory, Work(steps.old, range(GATES), unit))
+        products = steps.run_parallel(iteration, time, memory, Work(steps.load_state, range(GATES), unit))
         return loop.sequence(steps.quantized(iteration, memory), products)
 
     inputs = [data, recurrence, peephole, scales, zeros, sums, hidden, cell, lengths]
@@ -145,20 +145,20 @@ class _QuantizedSteps(Steps):
     def extents(self, recurrence: Tensor) -> tuple[Any, ...]:
         return recurrence.shape[0], self._size, GATES, LANES
 
-    def added(self, total: Total, chain: int, k: e.Expr, memory: Memory, work: Work) -> loop.Stmt:
+    def add_row(self, total: Accumulators, chain: int, k: e.Expr, memory: Memory, work: Work) -> loop.Stmt:
         products = []
         for gate in work.gates:
             for sample, at in enumerate(total.ats):
-                sums = total.buffer, (total.place(chain, sample, gate), 0)
+                sums = total.buffer, (total.row(chain, sample, gate), 0)
                 codes, weights = (at.sample, k * QUAD), (at.block, k, gate, 0)
                 products.append(
                     quad_products(*sums, self.codes, codes, memory.recurrence, weights, self.lanes)
                 )
         return loop.sequence(*products)
 
-    def real(self, memory: Memory, at: At, gate: int, unit: e.Expr, total: e.Expr) -> e.Expr:
+    def real(self, memory: Memory, at: Position, gate: int, unit: e.Expr, total: e.Expr) -> e.Expr:
         """The real value of a sum of products of codes and weights."""
-        scales, zeros, sums = memory.given[3:6]
+        scales, zeros, sums = memory.inputs[3:6]
         column = unit + gate * self.size
         zero, codes = (loops.load(self.totals, at.sample, k) for k in (0, 1))
         total = total - zero * loops.load(sums, column) - codes * loops.load(zeros, column)

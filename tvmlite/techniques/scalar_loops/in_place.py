@@ -32,7 +32,7 @@ def convolves_in_place(group: Function, position: int, target: Target) -> bool:
         return False
     alike = data.dtype == result.dtype and same_shape(data.shape, result.shape)
     readers = [node for node in postorder(group.body) if isinstance(node, Expr) and param in node.children()]
-    plain = all(windows.spatial(call, name, rank) == (1,) * rank for name in ("strides", "dilation"))
+    plain = all(windows.spatial_attr(call, name, rank) == (1,) * rank for name in ("strides", "dilation"))
     if not alike or readers != [first] or not plain or not _is_elementwise_epilogue(group, call, result):
         return False
     if call["groups"] == 1:

@@ -110,10 +110,10 @@ def alternatives(node: Expr, bound: float, pairs: bool = False) -> list[Alternat
             ) as convolution
         ):
             type_ = tensor_type_of(weight)
-            block = windows.known(tensor_type_of(convolution.args[1]).shape)[-1]
+            block = windows.as_ints(tensor_type_of(convolution.args[1]).shape)[-1]
             if not _is_suitable(convolution, type_, block):
                 return []
-            channels = windows.known(type_.shape)[1]
+            channels = windows.as_ints(type_.shape)[1]
             allowed = [
                 one for one in FILTERINGS.values() if stated_error(one, channels, type_.dtype) <= bound
             ]
@@ -146,7 +146,7 @@ def _as_float32(node: Expr) -> Call | None:
 def _is_suitable(node: Call, weight: TensorType, block: int) -> bool:
     """Whether ``node`` has 3 x 3 windows, strides and dilation 1, one group, and blocks of one size."""
     dense = (
-        windows.spatial(node, "strides", 2) == windows.spatial(node, "dilation", 2) == (1, 1)
+        windows.spatial_attr(node, "strides", 2) == windows.spatial_attr(node, "dilation", 2) == (1, 1)
         and weight.shape[2:] == (WINDOW, WINDOW)
         and node["groups"] == 1
     )
@@ -155,7 +155,7 @@ def _is_suitable(node: Call, weight: TensorType, block: int) -> bool:
         dense
         and len(kinds) == 1
         and kinds <= set(WINOGRAD_DTYPES)
-        and windows.block_of(node, "data_layout", 2) in (0, block)
+        and windows.channel_block(node, "data_layout", 2) in (0, block)
     )
 
 
@@ -184,7 +184,7 @@ def _replaced(node: Call, data: Expr, weight: Expr, filtering: Filtering, block:
     layout, size = blocked_layout(2, block), filtering.outputs
     transformed = make(winograd.WEIGHT_TRANSFORM, weight, tile_size=size, span=node.span)
     packed = relayout(transformed, "HWOI", f"OHWI{block}o", node.span)
-    if not windows.block_of(node, "data_layout", 2):
+    if not windows.channel_block(node, "data_layout", 2):
         data = relayout(data, "NCHW", layout, node.span)
     attrs = {
         **dict(node.attrs),

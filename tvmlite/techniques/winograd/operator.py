@@ -140,7 +140,7 @@ def _check_window(call: Call) -> None:
     """Raise an error unless windows are 3 x 3 with strides and dilation 1, in one group."""
     expected = {"kernel_size": WINDOW, "strides": 1, "dilation": 1}
     for name, value in expected.items():
-        if call[name] is not None and windows.spatial(call, name, 2) != (value, value):
+        if call[name] is not None and windows.spatial_attr(call, name, 2) != (value, value):
             raise fault(call, f"{name} is {call[name]}, expected {(value, value)}")
     if call["groups"] != 1:
         raise fault(call, f"groups is {call['groups']}, expected 1")
@@ -159,7 +159,7 @@ def convolution_numpy(call: Call, data: np.ndarray, weight: np.ndarray) -> np.nd
     """Tile by tile in float64: transform, multiply channel by channel, transform back."""
     matrices, step = filtering(call), call["tile_size"]
     forward, back = array(matrices.data), array(matrices.result)
-    height, width = windows.known(_extents(call, data.shape))
+    height, width = windows.as_ints(_extents(call, data.shape))
     rows, columns = -(-height // step), -(-width // step)
     begins, _ = windows.padding_of(call, 2)
     plain = np.moveaxis(data, -1, 2).reshape(data.shape[0], -1, *data.shape[2:4])[:, : weight.shape[3]]

@@ -20,7 +20,7 @@ from tvmlite.relay.ir.interpret import interpret
 from tvmlite.relay.ir.nodes import Constant, Module
 from tvmlite.relay.onnx import from_onnx
 from tvmlite.relay.onnx.reading import loader
-from tvmlite.relay.onnx.reading.tensor_data import LARGE_BYTES, OWN, TensorData, without_large_tensors
+from tvmlite.relay.onnx.reading.tensor_data import EMBEDDED, LARGE_BYTES, TensorData, without_large_tensors
 
 SIDE = 128
 """The side of the smallest square float32 matrix that counts as large."""
@@ -107,7 +107,7 @@ def test_large_tensors_are_not_parsed_by_protobuf() -> None:
     (tensor,) = rest.graph.initializer
     entries = {one.key: one.value for one in tensor.external_data}
     assert rest.ByteSize() < 1000
-    assert entries["location"] == OWN
+    assert entries["location"] == EMBEDDED
     np.testing.assert_array_equal(loader.array_of(tensor, TensorData(serialized=serialized), "w"), matrix(0))
 
 
@@ -186,7 +186,7 @@ def test_a_model_cannot_refer_to_data_beyond_its_file(offset: int) -> None:
     weight = model.graph.initializer[0]
     weight.ClearField("raw_data")
     weight.data_location = TensorProto.EXTERNAL
-    for key, value in {"location": OWN, "offset": str(offset), "length": str(LARGE_BYTES)}.items():
+    for key, value in {"location": EMBEDDED, "offset": str(offset), "length": str(LARGE_BYTES)}.items():
         weight.external_data.add(key=key, value=value)
     for source in (model, model.SerializeToString()):
         with pytest.raises(ModelError, match="'w': its data is in the file"):

@@ -11,9 +11,9 @@ from tvmlite.relay.ir.infer import type_of
 from tvmlite.relay.ir.nodes import UNLIMITED_TRIP_COUNT, Constant, Expr, Loop, Var
 from tvmlite.relay.ir.types import Dim, TensorType, Type, dims_of
 from tvmlite.relay.onnx.control.loop_end import must_end
-from tvmlite.relay.onnx.control.loop_lists import with_lists
+from tvmlite.relay.onnx.control.loop_lists import stack_appended_states
 from tvmlite.relay.onnx.control.loop_rows import with_extents_of_first_iteration
-from tvmlite.relay.onnx.control.loop_states import with_kept
+from tvmlite.relay.onnx.control.loop_states import without_invariant_states
 from tvmlite.relay.onnx.graph import dims, interface
 from tvmlite.relay.onnx.graph.broadcast import assume_shape
 from tvmlite.relay.onnx.graph.data_dependent_dims import bind_dims, check_condition
@@ -25,12 +25,14 @@ from tvmlite.te import expr as e
 UNBOUNDED = 2**62
 """The trip count of a loop without a limit."""
 
-MOST_UNROLLED = 256
+MAX_UNROLLED = 256
 """The most iterations of a loop that is unrolled."""
 
 
-def body(node: OnnxNode, graph: onnx.GraphProto, inputs: Sequence[Expr], least: int = 0) -> list[Expr]:
-    """Convert a subgraph, which also sees the names around it, and return its outputs, ``least`` or more."""
+def convert_subgraph(
+    node: OnnxNode, graph: onnx.GraphProto, inputs: Sequence[Expr], min_outputs: int = 0
+) -> list[Expr]:
+    """Convert a subgraph, which also sees the names around it; return ``min_outputs`` outputs or more."""
     importer = node.importer
     scope = importer.new_scope(node.scope)
     importer.initializers(graph, scope)
@@ -39,8 +41,8 @@ def body(node: OnnxNode, graph: onnx.GraphProto, inputs: Sequence[Expr], least: 
     for one, value in zip(graph.input, inputs, strict=True):
         scope.values[one.name] = value
     importer.nodes(graph.node, scope, node.opsets, interface.ranks(graph.output))
-    if len(graph.output) < least:
-        node.bad(f"its subgraph gives {len(graph.output)} outputs, expected {least} or more")
+    if len(graph.output) < min_outputs:
+        node.bad(f"its subgraph gives {len(graph.output)} outputs, expected {min_outputs} or more")
     return [importer.value(scope, output.name, "subgraph output") for output in graph.output]
 
 
@@ -54,24 +56,24 @@ def loop(
     if first is False:
         trips = node.const(0, "int64")
     iterations = None if trips is None else node.known(trips)
-    few = (
+    is_short = (
         iterations is not None
         and not hasattr(iterations.reshape(-1)[0], "lanes")
-        and iterations.reshape(-1)[0] <= MOST_UNROLLED
+        and iterations.reshape(-1)[0] <= MAX_UNROLLED
     )
-    if few and iterations is not None and (condition is None or first is not None):
+    if is_short and iterations is not None and (condition is None or first is not None):
         made = _unrolled(node, graph, int(iterations.reshape(-1)[0]), list(carried))
         if made is not None:
             return made
-    going = None if condition is None or first is not None else node.reshape(condition, ())
+    initial = None if condition is None or first is not None else node.reshape(condition, ())
 
     def make(inside: OnnxNode, body: onnx.GraphProto, states: list[Expr]) -> list[Expr]:
-        return _looped(inside, body, trips, going, states)
+        return _runtime_loop(inside, body, trips, initial, states)
 
     def make_lists(inside: OnnxNode, body: onnx.GraphProto, states: list[Expr]) -> list[Expr]:
-        return with_lists(inside, body, states, make)
+        return stack_appended_states(inside, body, states, make)
 
-    return with_kept(node, graph, carried, make_lists)
+    return without_invariant_states(node, graph, carried, make_lists)
 
 
 def _unrolled(
@@ -82,13 +84,13 @@ def _unrolled(
     scanned: list[list[Expr]] = []
     for iteration in range(iterations):
         index, flag = node.const(iteration, "int64"), node.const(True, "bool")
-        outputs = body(node, graph, [index, flag, *states], 1 + len(states))
-        going = node.known_truth(outputs[0])
-        if going is None:
+        outputs = convert_subgraph(node, graph, [index, flag, *states], 1 + len(states))
+        continues = node.known_truth(outputs[0])
+        if continues is None:
             return None
         states = outputs[1 : 1 + len(states)]
         scanned.append(outputs[1 + len(states) :])
-        if not going:
+        if not continues:
             break
     rows = len(graph.output) - 1 - len(states)
     if rows and not scanned:
@@ -96,64 +98,64 @@ def _unrolled(
     return [*states, *(_stacked(node, [iteration[k] for iteration in scanned], 0) for k in range(rows))]
 
 
-def _looped(
+def _runtime_loop(
     node: OnnxNode, graph: onnx.GraphProto, trips: Expr | None, condition: Expr | None, carried: list[Expr]
 ) -> list[Expr]:
     """Convert to a Relay Loop; with a condition and scan outputs, a first loop counts the iterations."""
     rows = len(graph.output) - 1 - len(carried)
-    written = _written_only(node, graph, carried)
-    if written:
-        carried = [written.get(k, one) for k, one in enumerate(carried)]
+    initial_zeros = _write_only_states(node, graph, carried)
+    if initial_zeros:
+        carried = [initial_zeros.get(k, one) for k, one in enumerate(carried)]
 
     def make_body(keep_rows: bool) -> tuple[Var, list[Var], Expr, bool]:
         index = Var("iteration", TensorType((), "int64"), node.span)
         states = [Var(f"state{k}", node.type(one), node.span) for k, one in enumerate(carried)]
-        always = False
+        always_continues = False
 
         def make() -> list[Expr]:
-            nonlocal always
+            nonlocal always_continues
             flag = node.const(True, "bool")
-            going, *outputs = body(node, graph, [index, flag, *states], 1 + len(states))
-            always = isinstance(going, Constant) and bool(going.data.reshape(-1)[0])
-            after = [_kept_shape(node, out, var) for out, var in zip(outputs, states, strict=False)]
-            return [node.reshape(going, ()), *after, *(outputs[len(states) :] if keep_rows else [])]
+            continues, *outputs = convert_subgraph(node, graph, [index, flag, *states], 1 + len(states))
+            always_continues = isinstance(continues, Constant) and bool(continues.data.reshape(-1)[0])
+            after = [_in_state_shape(node, out, var) for out, var in zip(outputs, states, strict=False)]
+            return [node.reshape(continues, ()), *after, *(outputs[len(states) :] if keep_rows else [])]
 
         made = node.importer.block(make, as_tuple=True)
-        return index, states, made, always
+        return index, states, made, always_continues
 
-    def first() -> list[Expr]:
+    def first_rows() -> list[Expr]:
         started = [node.const(0, "int64"), node.const(True, "bool"), *carried]
-        return body(node, graph, started, 1 + len(carried))[1 + len(carried) :]
+        return convert_subgraph(node, graph, started, 1 + len(carried))[1 + len(carried) :]
 
-    most: Dim = UNBOUNDED
+    max_trips: Dim = UNBOUNDED
     count = None if trips is None else node.known(trips)
-    endless = trips is None or (count is not None and is_without_end(count.reshape(-1)[0]))
+    endless = trips is None or (count is not None and is_unlimited(count.reshape(-1)[0]))
     if trips is not None and not endless:
-        most = _trip_count(node, trips)
-    index, states, made, always = make_body(True)
-    if always and condition is None:
-        if written:
-            check_condition(node, e.LessEqual(*e.match(1, most)), _NO_ITERATIONS)
+        max_trips = _trip_count(node, trips)
+    index, states, made, always_continues = make_body(True)
+    if always_continues and condition is None:
+        if initial_zeros:
+            check_condition(node, e.LessEqual(*e.match(1, max_trips)), _NO_ITERATIONS)
         if endless:
             node.unsupported("an endless loop: it has no trip count, and its condition always holds")
-        ended = Loop(index, tuple(states), most, None, tuple(carried), made, node.span)
-        return _results(node, ended, rows, first)
+        made_loop = Loop(index, tuple(states), max_trips, None, tuple(carried), made, node.span)
+        return _results(node, made_loop, rows, first_rows)
     if endless and must_end(index, states, made):
-        most = UNLIMITED_TRIP_COUNT - 1
+        max_trips = UNLIMITED_TRIP_COUNT - 1
     condition = node.const(True, "bool") if condition is None else condition
     if rows:
         index, states, made, _ = make_body(False)
-    ended = Loop(index, tuple(states), most, condition, tuple(carried), made, node.span)
-    if written:
-        (count,) = bind_dims(node, node.reshape(node.field(ended, len(carried)), (1,)), ["iterations"])
+    made_loop = Loop(index, tuple(states), max_trips, condition, tuple(carried), made, node.span)
+    if initial_zeros:
+        (count,) = bind_dims(node, node.reshape(node.field(made_loop, len(carried)), (1,)), ["iterations"])
         check_condition(node, e.LessEqual(*e.match(1, count)), _NO_ITERATIONS)
     if not rows:
-        return _results(node, ended, 0, first)
-    count = node.reshape(node.field(ended, len(carried)), (1,))
+        return _results(node, made_loop, 0, first_rows)
+    count = node.reshape(node.field(made_loop, len(carried)), (1,))
     index, states, made, _ = make_body(True)
-    (most,) = bind_dims(node, count, ["iterations"])
-    ended = Loop(index, tuple(states), most, None, tuple(carried), made, node.span)
-    return _results(node, ended, rows, first)
+    (max_trips,) = bind_dims(node, count, ["iterations"])
+    made_loop = Loop(index, tuple(states), max_trips, None, tuple(carried), made, node.span)
+    return _results(node, made_loop, rows, first_rows)
 
 
 def _trip_count(node: OnnxNode, trips: Expr) -> Dim:
@@ -166,7 +168,7 @@ def _trip_count(node: OnnxNode, trips: Expr) -> Dim:
     return bind_dims(node, count, ["trips"])[0]
 
 
-def _written_only(node: OnnxNode, graph: onnx.GraphProto, carried: Sequence[Expr]) -> dict[int, Expr]:
+def _write_only_states(node: OnnxNode, graph: onnx.GraphProto, carried: Sequence[Expr]) -> dict[int, Expr]:
     """States that the body writes and never reads, and whose initial value has another type than it writes.
 
     Returns zeros of the written type by state number, as initial values instead. Exporters give such states
@@ -184,35 +186,35 @@ def _written_only(node: OnnxNode, graph: onnx.GraphProto, carried: Sequence[Expr
     def make() -> list[Expr]:
         index = Var("iteration", TensorType((), "int64"), node.span)
         states = [Var(f"state{k}", node.type(one), node.span) for k, one in enumerate(carried)]
-        outputs = body(node, graph, [index, node.const(True, "bool"), *states], 1 + len(states))
+        outputs = convert_subgraph(node, graph, [index, node.const(True, "bool"), *states], 1 + len(states))
         types.extend(type_of(one) for one in outputs[1 : 1 + len(states)])
         return []
 
     known = set(node.importer.bound)
     node.importer.block(make)
-    begun: dict[int, Expr] = {}
+    initial: dict[int, Expr] = {}
     for k in unread:
-        have, becomes = node.type(carried[k]), types[k]
-        inside = set(dims_of(becomes)) & (node.importer.bound - known)
-        if isinstance(becomes, TensorType) and not inside and not _fits(have, becomes):
-            zero = node.const(0, becomes.dtype)
-            begun[k] = node.make("full", zero, shape=becomes.shape, dtype=becomes.dtype)
-    return begun
+        have, written = node.type(carried[k]), types[k]
+        inside = set(dims_of(written)) & (node.importer.bound - known)
+        if isinstance(written, TensorType) and not inside and not _same_dtype_and_rank(have, written):
+            zero = node.const(0, written.dtype)
+            initial[k] = node.make("full", zero, shape=written.shape, dtype=written.dtype)
+    return initial
 
 
-def _fits(have: TensorType, becomes: TensorType) -> bool:
+def _same_dtype_and_rank(have: TensorType, becomes: TensorType) -> bool:
     return have.dtype == becomes.dtype and have.ndim == becomes.ndim
 
 
 _NO_ITERATIONS = "it makes no iteration, so the shape of an output that its body alone computes is not known"
 
 
-def is_without_end(iterations: object) -> bool:
+def is_unlimited(iterations: object) -> bool:
     """Whether a trip count that is known at import is so large that it means no limit."""
     return isinstance(iterations, (int, np.integer)) and int(iterations) >= UNLIMITED_TRIP_COUNT
 
 
-def _kept_shape(node: OnnxNode, after: Expr, var: Var) -> Expr:
+def _in_state_shape(node: OnnxNode, after: Expr, var: Var) -> Expr:
     """A state's next value in the state's shape; a state of one element may gain or lose axes of 1."""
     have, wanted = node.type(after), node.type(var)
     if have.dtype == wanted.dtype and all(
@@ -239,7 +241,7 @@ def _stacked(node: OnnxNode, values: list[Expr], axis: int) -> Expr:
     return node.joined(rows, axis)
 
 
-def _per_value(node: OnnxNode, name: str, count: int) -> list[int]:
+def _per_sequence(node: OnnxNode, name: str, count: int) -> list[int]:
     """An attribute with one number for each sequence; zeros if it is missing."""
     given = node.attr(name) or [0] * count
     if len(given) != count:
@@ -254,25 +256,25 @@ def scan(node: OnnxNode, *inputs: Expr) -> list[Expr]:
     if not 0 < count <= len(inputs):
         node.bad(f"num_scan_inputs is {count} of {len(inputs)} inputs")
     states, sequences = list(inputs[: len(inputs) - count]), list(inputs[len(inputs) - count :])
-    axes = _per_value(node, "scan_input_axes", count)
+    axes = _per_sequence(node, "scan_input_axes", count)
     axes = [node.axis(a, node.rank(s)) for a, s in zip(axes, sequences, strict=True)]
-    backward = _per_value(node, "scan_input_directions", count)
+    backward = _per_sequence(node, "scan_input_directions", count)
     length = node.shape(sequences[0])[axes[0]]
     rows = len(graph.output) - len(states)
     if rows < 0:
         node.bad(f"its subgraph gives {len(graph.output)} outputs, expected {len(states)} or more")
-    out_axes = _per_value(node, "scan_output_axes", rows)
-    reverses = _per_value(node, "scan_output_directions", rows)
-    if not isinstance(length, int) or not 0 < length <= MOST_UNROLLED:
+    out_axes = _per_sequence(node, "scan_output_axes", rows)
+    reverses = _per_sequence(node, "scan_output_directions", rows)
+    if not isinstance(length, int) or not 0 < length <= MAX_UNROLLED:
         pairs = list(zip(sequences, axes, backward, strict=True))
-        return _moved(node, _scanned(node, graph, states, pairs, length), out_axes, reverses)
+        return _place_row_axes(node, _scan_loop(node, graph, states, pairs, length), out_axes, reverses)
     scanned: list[list[Expr]] = []
     for iteration in range(length):
         steps = [
             node.pick(s, axis, length - 1 - iteration if reverse else iteration)
             for s, axis, reverse in zip(sequences, axes, backward, strict=True)
         ]
-        outputs = body(node, graph, [*states, *steps])
+        outputs = convert_subgraph(node, graph, [*states, *steps])
         scanned.append(outputs[len(states) :])
         states = outputs[: len(states)]
     made = list(states)
@@ -283,7 +285,7 @@ def scan(node: OnnxNode, *inputs: Expr) -> list[Expr]:
     return made
 
 
-def _scanned(
+def _scan_loop(
     node: OnnxNode,
     graph: onnx.GraphProto,
     carried: list[Expr],
@@ -300,11 +302,11 @@ def _scanned(
             node.make("take", data, node.make("subtract", last, index) if reverse else index, axis=axis)
             for data, axis, reverse in sequences
         ]
-        return body(node, graph, [*states, *steps])
+        return convert_subgraph(node, graph, [*states, *steps])
 
     def make() -> list[Expr]:
         outputs = iterate(index, states)
-        after = [_kept_shape(node, out, var) for out, var in zip(outputs, states, strict=False)]
+        after = [_in_state_shape(node, out, var) for out, var in zip(outputs, states, strict=False)]
         return [node.const(True, "bool"), *after, *outputs[len(states) :]]
 
     block = node.importer.block(make, as_tuple=True)
@@ -313,13 +315,13 @@ def _scanned(
     return _results(node, made, rows, lambda: iterate(node.const(0, "int64"), carried)[len(carried) :])
 
 
-def _moved(node: OnnxNode, made: list[Expr], axes: list[int], reverses: list[int]) -> list[Expr]:
+def _place_row_axes(node: OnnxNode, made: list[Expr], axes: list[int], reverses: list[int]) -> list[Expr]:
     """Move the row axis of the last values in ``made`` from the first to ``axes``, and reverse it."""
     states = made[: len(made) - len(axes)]
     for value, given, reverse in zip(made[len(states) :], axes, reverses, strict=True):
         rank = node.rank(value)
         axis = node.axis(given, rank)
-        turned = node.make("reverse", value, axis=0) if reverse else value
+        flipped = node.make("reverse", value, axis=0) if reverse else value
         order = list(range(1, rank))
-        states.append(node.transpose(turned, [*order[:axis], 0, *order[axis:]]))
+        states.append(node.transpose(flipped, [*order[:axis], 0, *order[axis:]]))
     return states

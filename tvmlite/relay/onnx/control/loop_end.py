@@ -23,7 +23,7 @@ def must_end(index: Var, states: Sequence[Var], body: Expr) -> bool:
     _, body = without_lets(body)
     if not isinstance(body, Tuple):
         return False
-    return _Steps(index, states, body.fields[1 : 1 + len(states)]).ends(body.fields[0])
+    return _Steps(index, states, body.fields[1 : 1 + len(states)]).terminates(body.fields[0])
 
 
 class _Steps:
@@ -33,34 +33,34 @@ class _Steps:
         self.index = index
         self.after = dict(zip(states, after, strict=True))
 
-    def ends(self, condition: Expr) -> bool:
+    def terminates(self, condition: Expr) -> bool:
         """Whether ``condition``, a bool, must eventually be false."""
-        match _stripped(condition):
+        match _strip(condition):
             case Call(op="logical_and", args=(a, b)):
-                return self.ends(a) or self.ends(b)
+                return self.terminates(a) or self.terminates(b)
             case Call(op="less" | "less_equal", args=(low, high)):
-                return self._closing(low, high)
+                return self._converge(low, high)
             case Call(op="greater" | "greater_equal", args=(high, low)):
-                return self._closing(low, high)
+                return self._converge(low, high)
         return False
 
-    def _closing(self, low: Expr, high: Expr) -> bool:
+    def _converge(self, low: Expr, high: Expr) -> bool:
         """Whether ``low`` and ``high`` approach each other, one of them being a loop invariant."""
-        return (self._direction(low) > 0 and self._stays(high)) or (
-            self._direction(high) < 0 and self._stays(low)
+        return (self._direction(low) > 0 and self._is_invariant(high)) or (
+            self._direction(high) < 0 and self._is_invariant(low)
         )
 
     def _direction(self, value: Expr) -> int:
         """1 for an integer that grows by a constant each iteration, -1 for one that falls, else 0."""
-        value = _stripped(value)
+        value = _strip(value)
         if value is self.index:
             return 1
         if isinstance(value, Var) and value in self.after:
-            match _stripped(self.after[value]):
+            match _strip(self.after[value]):
                 case Call(op="add", args=(a, b)):
-                    step = _number(b) if _stripped(a) is value else _number(a) if _stripped(b) is value else 0
+                    step = _number(b) if _strip(a) is value else _number(a) if _strip(b) is value else 0
                     return (step > 0) - (step < 0)
-                case Call(op="subtract", args=(a, b)) if _stripped(a) is value:
+                case Call(op="subtract", args=(a, b)) if _strip(a) is value:
                     return (_number(b) < 0) - (_number(b) > 0)
             return 0
         match value:
@@ -70,12 +70,12 @@ class _Steps:
                 return self._direction(b)
         return 0
 
-    def _stays(self, value: Expr) -> bool:
+    def _is_invariant(self, value: Expr) -> bool:
         """Whether ``value`` is a loop invariant."""
         return not any(one is self.index or one in self.after for one in reachable(value))
 
 
-def _stripped(value: Expr) -> Expr:
+def _strip(value: Expr) -> Expr:
     """``value`` without operators that keep its number."""
     while isinstance(value, Call) and value.op in _SCALAR_VIEWS:
         if value.op == "cast" and not (_is_int(value) and _is_int(value.args[0])):
@@ -91,7 +91,7 @@ def _is_int(value: Expr) -> bool:
 
 def _number(value: Expr) -> int:
     """The value of an integer constant of one element; 0 for anything else."""
-    value = _stripped(value)
+    value = _strip(value)
     if isinstance(value, Constant) and value.data.size == 1 and value.data.dtype.kind in "iu":
         return int(value.data.reshape(-1)[0])
     return 0

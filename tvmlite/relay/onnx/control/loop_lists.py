@@ -14,7 +14,7 @@ import onnx
 
 from tvmlite.relay.ir.nodes import Expr, Tuple
 from tvmlite.relay.ir.types import show_shape
-from tvmlite.relay.onnx.control.loop_states import Make, without
+from tvmlite.relay.onnx.control.loop_states import ConvertLoop, remove_states
 from tvmlite.relay.onnx.graph import dims
 from tvmlite.relay.onnx.graph.broadcast import assume_shape
 from tvmlite.relay.onnx.graph.node import OnnxNode
@@ -30,7 +30,7 @@ class Appended:
     axis: int | None
 
 
-def _appended(graph: onnx.GraphProto, count: int) -> list[Appended]:
+def _append_only_states(graph: onnx.GraphProto, count: int) -> list[Appended]:
     """Those of the ``count`` states of a loop's body that are read only by the node that appends to them."""
     if len(graph.input) != 2 + count or len(graph.output) < 1 + count:
         return []  # reported when the body is converted
@@ -52,24 +52,26 @@ def _appended(graph: onnx.GraphProto, count: int) -> list[Appended]:
     return found
 
 
-def with_lists(node: OnnxNode, graph: onnx.GraphProto, states: Sequence[Expr], make: Make) -> list[Expr]:
+def stack_appended_states(
+    node: OnnxNode, graph: onnx.GraphProto, states: Sequence[Expr], make: ConvertLoop
+) -> list[Expr]:
     """Return the outputs of a loop converted by ``make``, with rows for states that it only appends to."""
-    lists = _appended(graph, len(states))
+    lists = _append_only_states(graph, len(states))
     if not lists:
         return make(node, graph, list(states))
     numbers = [one.state for one in lists]
     ends = [graph.output[1 + k].name for k in numbers]
     others = [state for k, state in enumerate(states) if k not in numbers]
-    made = make(node, without(graph, numbers, [one.value for one in lists], ends), others)
+    made = make(node, remove_states(graph, numbers, [one.value for one in lists], ends), others)
     rows = made[len(others) : len(others) + len(lists)]
     del made[len(others) : len(others) + len(lists)]
     for one, stacked in zip(lists, rows, strict=True):
-        join = _listed if one.axis is None else _joined
+        join = _append_to_sequence if one.axis is None else _append_to_array
         made.insert(one.state, join(node, one, states[one.state], stacked))
     return made
 
 
-def along(node: OnnxNode, stacked: Expr, axis: int) -> Expr:
+def concatenate_rows(node: OnnxNode, stacked: Expr, axis: int) -> Expr:
     """Join stacked arrays along one of their axes."""
     rank = node.rank(stacked)
     moved = node.transpose(stacked, [*range(1, axis + 1), 0, *range(axis + 1, rank)])
@@ -77,12 +79,12 @@ def along(node: OnnxNode, stacked: Expr, axis: int) -> Expr:
     return node.reshape(moved, [*shape[:axis], node.product(shape[axis : axis + 2]), *shape[axis + 2 :]])
 
 
-def _joined(node: OnnxNode, one: Appended, begin: Expr, stacked: Expr) -> Expr:
+def _append_to_array(node: OnnxNode, one: Appended, begin: Expr, stacked: Expr) -> Expr:
     """The state that begins as ``begin``, with rows appended along an axis."""
     assert one.axis is not None
     have, rank = node.shape(begin), node.rank(stacked) - 1
     axis = node.axis(one.axis, rank)
-    joined = along(node, stacked, axis)
+    joined = concatenate_rows(node, stacked, axis)
     wanted = list(node.shape(joined))
     if len(have) == rank:
         wanted[axis] = have[axis]
@@ -93,7 +95,7 @@ def _joined(node: OnnxNode, one: Appended, begin: Expr, stacked: Expr) -> Expr:
     return node.many("concatenate", [assume_shape(node, begin, tuple(wanted)), joined], axis=axis)
 
 
-def _listed(node: OnnxNode, one: Appended, begin: Expr, stacked: Expr) -> Expr:
+def _append_to_sequence(node: OnnxNode, one: Appended, begin: Expr, stacked: Expr) -> Expr:
     """The sequence that begins as ``begin``, with rows appended."""
     if not isinstance(begin, Tuple):
         node.bad(f"state {one.state} is {node.type(begin)}, expected a sequence: its body inserts into it")

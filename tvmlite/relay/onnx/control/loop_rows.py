@@ -26,23 +26,23 @@ def with_extents_of_first_iteration(node: OnnxNode, made: Loop, first: Callable[
     begin = 1 + len(made.states)
     inside = {d for one in postorder(made.body) if isinstance(one, LetDims) for d in one.dims}
     shapes_of_rows = [list(node.shape(row)) for row in results[begin:]]
-    open_ones = [
+    data_dependent = [
         (row, axis)
         for row, shape in enumerate(shapes_of_rows)
         for axis, extent in enumerate(shape)
         if inside.intersection(dims_of(extent))
     ]
-    if not open_ones:
+    if not data_dependent:
         return made
 
     def extents() -> list[Dim]:
-        of_first = [node.shape(row) for row in first()]
-        if any(map(dims.differ, of_first, shapes_of_rows)):
+        first_shapes = [node.shape(row) for row in first()]
+        if any(map(dims.differ, first_shapes, shapes_of_rows)):
             node.unsupported("scan outputs whose shape changes from one iteration to the next")
-        return [of_first[row][axis] for row, axis in open_ones]
+        return [first_shapes[row][axis] for row, axis in data_dependent]
 
-    found = _evaluated(node, made.trip_count, extents)
-    for (row, axis), extent in zip(open_ones, found, strict=True):
+    found = _evaluate_extents(node, made.trip_count, extents)
+    for (row, axis), extent in zip(data_dependent, found, strict=True):
         shapes_of_rows[row][axis] = extent
     rows = [
         assume_shape(node, row, tuple(shape))
@@ -52,7 +52,7 @@ def with_extents_of_first_iteration(node: OnnxNode, made: Loop, first: Callable[
     return Loop(made.index, made.states, made.trip_count, made.condition, made.initial, body, made.span)
 
 
-def _evaluated(node: OnnxNode, iterations: Dim, extents: Callable[[], list[Dim]]) -> list[Dim]:
+def _evaluate_extents(node: OnnxNode, iterations: Dim, extents: Callable[[], list[Dim]]) -> list[Dim]:
     """The result of ``extents``, with new dimensions for data-dependent ones, 0 if there is no iteration."""
     importer = node.importer
     known, found, dynamic = set(importer.bound), [], []
@@ -67,9 +67,11 @@ def _evaluated(node: OnnxNode, iterations: Dim, extents: Callable[[], list[Dim]]
     if not dynamic:
         return found
     if not isinstance(iterations, int) or iterations == 0:
-        some = shapes.materialise(node, shapes.objects([e.Less(*e.match(0, iterations))], ()), "bool")
+        any_iteration = shapes.materialise(
+            node, shapes.objects([e.Less(*e.match(0, iterations))], ()), "bool"
+        )
         none = node.make("shape_value", values=(0,) * len(dynamic), dtype="int64")
-        values = If(some, values, none, node.span)
+        values = If(any_iteration, values, none, node.span)
     for k, extent in zip(dynamic, bind_dims(node, values, ["extent"] * len(dynamic)), strict=True):
         found[k] = extent
     return found

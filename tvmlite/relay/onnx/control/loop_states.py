@@ -12,26 +12,28 @@ import onnx
 from tvmlite.relay.ir.nodes import Expr
 from tvmlite.relay.onnx.graph.node import OnnxNode
 
-Make = Callable[[OnnxNode, onnx.GraphProto, list[Expr]], list[Expr]]
+ConvertLoop = Callable[[OnnxNode, onnx.GraphProto, list[Expr]], list[Expr]]
 """Convert a loop from a body and its states to its outputs; the node's scope has the names the body reads."""
 
 
-def with_kept(node: OnnxNode, graph: onnx.GraphProto, states: Sequence[Expr], make: Make) -> list[Expr]:
+def without_invariant_states(
+    node: OnnxNode, graph: onnx.GraphProto, states: Sequence[Expr], make: ConvertLoop
+) -> list[Expr]:
     """Return the outputs of a loop converted by ``make`` without the states that its body keeps."""
-    numbers = _given_on(graph, len(states))
+    numbers = _invariant_states(graph, len(states))
     if not numbers:
         return make(node, graph, list(states))
     scope = node.importer.new_scope(node.scope)
     scope.values |= {graph.input[2 + k].name: states[k] for k in numbers}
     inside = OnnxNode(node.proto, node.opsets, node.importer, scope, node.label)
     moving = [state for k, state in enumerate(states) if k not in numbers]
-    made = make(inside, without(graph, numbers), moving)
+    made = make(inside, remove_states(graph, numbers), moving)
     for k in numbers:
         made.insert(k, states[k])
     return made
 
 
-def _given_on(graph: onnx.GraphProto, count: int) -> list[int]:
+def _invariant_states(graph: onnx.GraphProto, count: int) -> list[int]:
     """Those of the ``count`` states that an iteration does not change."""
     if len(graph.input) != 2 + count or len(graph.output) < 1 + count:
         return []  # reported when the body is converted
@@ -47,7 +49,7 @@ def _given_on(graph: onnx.GraphProto, count: int) -> list[int]:
     return [k for k in range(count) if source(graph.output[1 + k].name) == graph.input[2 + k].name]
 
 
-def without(
+def remove_states(
     graph: onnx.GraphProto, numbers: Collection[int], rows: Sequence[str] = (), nodes: Collection[str] = ()
 ) -> onnx.GraphProto:
     """Return the body ``graph`` without these states and the nodes that compute ``nodes``; ``rows`` become

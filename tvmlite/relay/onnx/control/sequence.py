@@ -11,10 +11,10 @@ import numpy as np
 
 from tvmlite.relay.ir.nodes import Expr, Tuple
 from tvmlite.relay.onnx.control import loop_lists
-from tvmlite.relay.onnx.control.control import body
+from tvmlite.relay.onnx.control.control import convert_subgraph
 from tvmlite.relay.onnx.graph import shapes
 from tvmlite.relay.onnx.graph.node import NOTHING, OnnxNode
-from tvmlite.relay.onnx.ops.shapes.index import from_front
+from tvmlite.relay.onnx.ops.shapes.index import normalize_indices
 from tvmlite.relay.onnx.reading.registry import converter
 
 OF_OPEN_LISTS = ("SequenceLength", "SequenceAt", "ConcatFromSequence", "Identity")
@@ -63,7 +63,7 @@ def at(node: OnnxNode, sequence: Expr, position: Expr) -> Expr:
     """SequenceAt: a field of the Tuple, or a row of the tensor that holds a list of run-time length."""
     stacked = node.importer.lists.get(sequence)
     if stacked is not None:
-        index = from_front(node, node.reshape(position, ()), node.shape(stacked)[0])
+        index = normalize_indices(node, node.reshape(position, ()), node.shape(stacked)[0])
         return node.make("take", stacked, index, axis=0)
     elements = _elements(node, sequence)
     if not elements:
@@ -98,7 +98,7 @@ def concat(node: OnnxNode, sequence: Expr) -> Expr:
         rank = node.rank(stacked) - 1
         axis = node.axis(node.required("axis"), rank + new)
         if not new:
-            return loop_lists.along(node, stacked, axis)
+            return loop_lists.concatenate_rows(node, stacked, axis)
         return node.transpose(stacked, [*range(1, axis + 1), 0, *range(axis + 1, rank + 1)])
     elements = list(_elements(node, sequence))
     if not elements:
@@ -145,7 +145,7 @@ def sequence_map(node: OnnxNode, sequence: Expr, *more: Expr) -> list[Expr]:
             node.bad(f"sequences of {len(first)} and {len(one.fields)} elements, expected equal numbers")
     graph = node.required("body")
     results = [
-        body(node, graph, [value, *(m.fields[k] if isinstance(m, Tuple) else m for m in more)])
+        convert_subgraph(node, graph, [value, *(m.fields[k] if isinstance(m, Tuple) else m for m in more)])
         for k, value in enumerate(first)
     ]
     return [Tuple(tuple(one[i] for one in results), node.span) for i in range(len(graph.output))]

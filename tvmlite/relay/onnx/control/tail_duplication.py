@@ -18,11 +18,11 @@ from tvmlite.core.errors import TvmliteError
 from tvmlite.relay.ir.infer import type_of
 from tvmlite.relay.ir.nodes import Constant, Expr
 from tvmlite.relay.ir.types import Dim, TensorType, Type, dims_of
-from tvmlite.relay.onnx.control.branches import joined
+from tvmlite.relay.onnx.control.branches import make_if
 from tvmlite.relay.onnx.graph import dims
 from tvmlite.relay.onnx.graph.conditions import Undecided
 from tvmlite.relay.onnx.graph.data_dependent_dims import bind_dims, check_condition
-from tvmlite.relay.onnx.graph.node import KNOWN_LIMIT, OnnxNode
+from tvmlite.relay.onnx.graph.node import MAX_KNOWN_ELEMENTS, OnnxNode
 from tvmlite.relay.onnx.reading.node_order import names_read
 from tvmlite.te import arith
 from tvmlite.te import expr as e
@@ -37,10 +37,10 @@ Wanted: TypeAlias = Mapping[str, int | None]
 """The values that are needed in the end, each with its rank if the model declares it."""
 
 
-MOST_NESTED = 3
+MAX_NESTED = 3
 """The nesting depth to which such Ifs are duplicated; deeper ones take the branch that most sizes select."""
 
-FIRST_TRIED = 4
+INITIAL_TAIL = 4
 """The number of nodes after an If that are duplicated at first; then twice as many, and so on."""
 
 
@@ -60,7 +60,7 @@ class Outcome:
         return (
             a.dtype == b.dtype
             and a.ndim == b.ndim
-            and _same(self.elements.get(name), other.elements.get(name))
+            and _same_elements(self.elements.get(name), other.elements.get(name))
         )
 
     def fits(self, wanted: Wanted) -> bool:
@@ -69,7 +69,7 @@ class Outcome:
         return all(isinstance(type_, TensorType) and type_.ndim == rank for rank, type_ in pairs)
 
 
-def resolve(
+def duplicate_tail(
     importer: Importer,
     branch: Undecided,
     rest: Sequence[Labelled],
@@ -81,39 +81,43 @@ def resolve(
 
     More and more nodes that depend on the If are converted with either branch, until the results agree.
     """
-    tail = _waiting(importer, rest, scope, opsets)
+    tail = _dependent_nodes(importer, rest, scope, opsets)
     nested = sum(fact.tried for fact in importer.facts)
     tried, outcomes = 0, (Outcome(), Outcome())
-    while tried < len(tail) and nested < MOST_NESTED:
-        first, tried = tried + 1, min(2 * tried + FIRST_TRIED, len(tail))
-        part, behind = tail[:tried], _read(tail[tried:])
-        needed = {**dict.fromkeys(behind), **wanted}
+    while tried < len(tail) and nested < MAX_NESTED:
+        first, tried = tried + 1, min(2 * tried + INITIAL_TAIL, len(tail))
+        part, read_later = tail[:tried], _names_read(tail[tried:])
+        needed = {**dict.fromkeys(read_later), **wanted}
         then, otherwise = outcomes = (
-            _attempt(importer, branch, True, part, scope, opsets, needed),
-            _attempt(importer, branch, False, part, scope, opsets, needed),
+            _try_branch(importer, branch, True, part, scope, opsets, needed),
+            _try_branch(importer, branch, False, part, scope, opsets, needed),
         )
         for count in range(first, tried + 1):
             made = {name for _, proto in tail[:count] for name in proto.output if name}
-            live = sorted(made & {*wanted, *behind, *_read(part[count:])})
+            live = sorted(made & {*wanted, *read_later, *_names_read(part[count:])})
             if all(then.agrees(otherwise, name) for name in live):
-                _join(importer, branch, live, tail[:count], scope, opsets)
+                _emit_if(importer, branch, live, tail[:count], scope, opsets)
                 known = {name: then.elements[name] for name in live if then.elements.get(name) is not None}
                 importer.known.update((scope.values[name], elements) for name, elements in known.items())
                 return tail[count:]
-    is_whole = wanted is importer.wanted
-    squeezed = _squeezed(branch, outcomes, wanted) if is_whole else _of_one_element(branch, outcomes, wanted)
+    is_main_graph = wanted is importer.wanted
+    squeezed = (
+        _squeezed_branch(branch, outcomes, wanted)
+        if is_main_graph
+        else _scalar_branch(branch, outcomes, wanted)
+    )
     if squeezed is None:
-        _assume(importer, branch, outcomes, wanted)
+        _commit_to_branch(importer, branch, outcomes, wanted)
         return tail
     special, axes = squeezed
     live = [name for _, proto in tail for name in proto.output if name in wanted]
-    _join(importer, branch, live, tail, scope, opsets, (special, axes))
-    for name, one in axes.items() if is_whole else ():
+    _emit_if(importer, branch, live, tail, scope, opsets, (special, axes))
+    for name, one in axes.items() if is_main_graph else ():
         importer.squeezed.setdefault(name, one)
     return []
 
 
-def _squeezed(
+def _squeezed_branch(
     branch: Undecided, outcomes: tuple[Outcome, Outcome], wanted: Wanted
 ) -> tuple[bool, dict[str, tuple[int, ...]]] | None:
     """Which branch lacks axes that the other's outputs have, and those axes by output; None if more differs.
@@ -145,10 +149,10 @@ def _disagreeing(outcomes: tuple[Outcome, Outcome], wanted: Wanted) -> list[str]
     return [name for name in made if not outcomes[0].agrees(outcomes[1], name)]
 
 
-def _of_one_element(
+def _scalar_branch(
     branch: Undecided, outcomes: tuple[Outcome, Outcome], wanted: Wanted
 ) -> tuple[bool, dict[str, tuple[int, ...]]] | None:
-    """As ``_squeezed``, for a subgraph whose branch depends on the data: only scalars may differ.
+    """As ``_squeezed_branch``, for a subgraph whose branch depends on the data: only scalars may differ.
 
     Exporters write flags and counts as ``()`` or ``(1,)`` without a rule.
     """
@@ -188,7 +192,7 @@ def _missing_axes(
     return axes if ones.prove(known) and all(analyzer.equal(one, 1) for one in extents) else None
 
 
-def _waiting(
+def _dependent_nodes(
     importer: Importer, rest: Sequence[Labelled], scope: Scope, opsets: Mapping[str, int]
 ) -> list[Labelled]:
     """Convert those of ``rest`` that depend on no undecided If, the first being one; return the others."""
@@ -196,23 +200,23 @@ def _waiting(
     tail: list[Labelled] = []
     for one in rest:
         label, proto = one
-        waits = not tail or not undecided.isdisjoint(names_read(proto))
-        if not waits:
+        depends = not tail or not undecided.isdisjoint(names_read(proto))
+        if not depends:
             try:
                 importer.convert_node(proto, scope, opsets, label)
             except Undecided:
-                waits = True
-        if waits:
+                depends = True
+        if depends:
             tail.append(one)
             undecided.update(name for name in proto.output if name)
     return tail
 
 
-def _read(nodes: Iterable[Labelled]) -> set[str]:
+def _names_read(nodes: Iterable[Labelled]) -> set[str]:
     return {name for _, proto in nodes for name in names_read(proto)}
 
 
-def _attempt(
+def _try_branch(
     importer: Importer,
     branch: Undecided,
     holds: bool,
@@ -229,7 +233,7 @@ def _attempt(
         importer.facts.append(branch.fact(holds, tried=True))
         try:
             importer.convert(tail, inner, opsets, wanted)
-        except TvmliteError as error:  # possibly no size selects this branch: see _assume
+        except TvmliteError as error:  # possibly no size selects this branch: see _commit_to_branch
             outcome.error = error
         for name in (name for _, proto in tail for name in proto.output if name in inner.values):
             value = inner.values[name]
@@ -244,11 +248,11 @@ def _attempt(
 def _elements(importer: Importer, value: Expr) -> Any:
     """The elements of ``value`` that are known at import, or None."""
     if isinstance(value, Constant):
-        return value.data if value.data.size <= KNOWN_LIMIT else None
+        return value.data if value.data.size <= MAX_KNOWN_ELEMENTS else None
     return importer.known.get(value)
 
 
-def _same(a: Any, b: Any) -> bool:
+def _same_elements(a: Any, b: Any) -> bool:
     """Whether known elements are the same: shape arithmetic that differs must stay inside a branch."""
     if a is None or b is None:
         return a is b
@@ -258,7 +262,7 @@ def _same(a: Any, b: Any) -> bool:
     )
 
 
-def _join(
+def _emit_if(
     importer: Importer,
     branch: Undecided,
     live: Sequence[str],
@@ -280,7 +284,7 @@ def _join(
         return [_with_axes(branch.node, inner.values[name], added.get(name, ())) for name in live]
 
     if live:
-        made = joined(branch.node, branch.condition, branch.test, [lambda: side(True), lambda: side(False)])
+        made = make_if(branch.node, branch.condition, branch.test, [lambda: side(True), lambda: side(False)])
         scope.values.update(zip(live, made, strict=True))
 
 
@@ -292,13 +296,15 @@ def _with_axes(node: OnnxNode, value: Expr, axes: Sequence[int]) -> Expr:
     return node.reshape(value, shape)
 
 
-def _assume(importer: Importer, branch: Undecided, outcomes: tuple[Outcome, Outcome], wanted: Wanted) -> None:
+def _commit_to_branch(
+    importer: Importer, branch: Undecided, outcomes: tuple[Outcome, Outcome], wanted: Wanted
+) -> None:
     """Compile one branch; a run whose condition selects the other stops."""
     errors = [one.error for one in outcomes]
     if errors[0] is not None and errors[1] is not None:
         raise errors[0]
     if errors[0] is None and errors[1] is None:
-        holds = _likely(branch, outcomes, wanted)
+        holds = _is_then_likelier(branch, outcomes, wanted)
         reason = _difference(outcomes[holds], outcomes[not holds], wanted)
     else:
         holds = errors[0] is None
@@ -317,7 +323,7 @@ def _assume(importer: Importer, branch: Undecided, outcomes: tuple[Outcome, Outc
     importer.facts.append(branch.fact(holds))
 
 
-def _likely(branch: Undecided, outcomes: tuple[Outcome, Outcome], wanted: Wanted) -> bool:
+def _is_then_likelier(branch: Undecided, outcomes: tuple[Outcome, Outcome], wanted: Wanted) -> bool:
     """Whether to compile the first branch: by declared ranks, else if most sizes select it."""
     fits = [one.fits(wanted) for one in outcomes]
     if fits[0] != fits[1]:

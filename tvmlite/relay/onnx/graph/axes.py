@@ -15,7 +15,7 @@ from tvmlite.relay.onnx.graph.node import OnnxNode
 from tvmlite.te import expr as e
 
 
-def reshaped(node: OnnxNode, data: Expr, extents: Sequence[Dim]) -> Expr:
+def reshape_checked(node: OnnxNode, data: Expr, extents: Sequence[Dim]) -> Expr:
     """``data`` in another shape, with a run-time check of the number of elements if it is not certain."""
     count, expected = node.product(node.shape(data)), node.product(extents)
     if not dims.equal(count, expected):  # promised by the model
@@ -23,7 +23,7 @@ def reshaped(node: OnnxNode, data: Expr, extents: Sequence[Dim]) -> Expr:
     return node.reshape(data, extents)
 
 
-def either(condition: Any, a: Dim, b: Dim) -> Dim:
+def select(condition: Any, a: Dim, b: Dim) -> Dim:
     """``a`` if ``condition`` holds, else ``b``."""
     if isinstance(condition, bool):
         return a if condition else b
@@ -34,62 +34,62 @@ def is_among(axis: int, axes: Sequence[Dim], rank: int) -> Any:
     """Whether ``axes``, which may count from the end, contain ``axis`` of ``rank``."""
     found: Any = False
     for one in axes:
-        same = _same(one, axis, rank)
+        same = _is_same_axis(one, axis, rank)
         found = same if found is False else True if found is True else e.Or(found, e.convert(same))
     return found
 
 
-def _same(one: Dim, axis: int, rank: int) -> Any:
+def _is_same_axis(one: Dim, axis: int, rank: int) -> Any:
     if isinstance(one, int):
         return one % rank == axis
     return e.Or(e.Equal(*e.match(one, axis)), e.Equal(*e.match(one, axis - rank)))
 
 
-def checked(node: OnnxNode, axes: Sequence[Dim], rank: int, count: int | None = None) -> list[Dim]:
+def check_axes(node: OnnxNode, axes: Sequence[Dim], rank: int, count: int | None = None) -> list[Dim]:
     """Return ``axes``, counted from the front if known: all different, of the first ``count`` of ``rank``.
 
     A run in which they are not stops.
     """
     if all(isinstance(axis, int) for axis in axes):
         return list(node.axes(axes, rank))
-    named = [either(is_among(axis, axes, rank), 1, 0) for axis in range(rank if count is None else count)]
+    named = [select(is_among(axis, axes, rank), 1, 0) for axis in range(rank if count is None else count)]
     found = node.make("shape_value", values=(dims.simplify(sum(named)),), dtype="int64")
     require(node, node.make("equal", found, len(axes)), "axes_found")
     return list(axes)
 
 
-def kept(extents: Sequence[Dim], left_out: Sequence[Any], count: int) -> list[Dim]:
+def remaining_extents(extents: Sequence[Dim], left_out: Sequence[Any], count: int) -> list[Dim]:
     """The ``count`` extents that are not left out, in order."""
     found: list[Dim] = []
     for place in range(count):
         extent: Dim = 0
         before: Dim = 0
         for own, out in zip(extents, left_out, strict=True):
-            here = either(out, 0, either(_is(before, place), own, 0))
+            here = select(out, 0, select(_equals(before, place), own, 0))
             extent = dims.simplify(extent + here)
-            before = dims.simplify(before + either(out, 0, 1))
+            before = dims.simplify(before + select(out, 0, 1))
         found.append(extent)
     return found
 
 
-def spread(extents: Sequence[Dim], ones: Sequence[Any]) -> list[Dim]:
+def insert_ones(extents: Sequence[Dim], ones: Sequence[Any]) -> list[Dim]:
     """1 where ``ones`` holds, and the ``extents`` in order elsewhere."""
     found: list[Dim] = []
     before: Dim = 0
     for one in ones:
         own: Dim = 1
         for place, extent in enumerate(extents):
-            own = either(_is(before, place), extent, own)
-        found.append(dims.simplify(either(one, 1, own)))
-        before = dims.simplify(before + either(one, 0, 1))
+            own = select(_equals(before, place), extent, own)
+        found.append(dims.simplify(select(one, 1, own)))
+        before = dims.simplify(before + select(one, 0, 1))
     return found
 
 
-def _is(value: Dim, number: int) -> Any:
+def _equals(value: Dim, number: int) -> Any:
     return value == number if isinstance(value, int) else e.Equal(*e.match(value, number))
 
 
-def over_axes(
+def reduce_dynamic_axes(
     node: OnnxNode,
     data: Expr,
     axes: Sequence[Dim],
@@ -103,27 +103,29 @@ def over_axes(
     shape, rank = node.shape(data), node.rank(data)
     among = [is_among(axis, axes, rank) for axis in range(rank)]
     pairs = [
-        one for d, out in zip(shape, among, strict=True) for one in (either(out, 1, d), either(out, d, 1))
+        one for d, out in zip(shape, among, strict=True) for one in (select(out, 1, d), select(out, d, 1))
     ]
     pairs = as_extents(node, pairs, "extent")
-    made = reduce(reshaped(node, data, pairs), tuple(range(1, 2 * rank, 2)))
+    made = reduce(reshape_checked(node, data, pairs), tuple(range(1, 2 * rank, 2)))
     if keep:
         return node.reshape(made, pairs[::2])
-    return reshaped(node, made, as_extents(node, kept(shape, among, rank - len(axes)), "kept"))
+    return reshape_checked(
+        node, made, as_extents(node, remaining_extents(shape, among, rank - len(axes)), "kept")
+    )
 
 
-def along_axis(node: OnnxNode, data: Expr, axis: Dim, make: Callable[[Expr, int], Expr]) -> Expr:
+def along_dynamic_axis(node: OnnxNode, data: Expr, axis: Dim, make: Callable[[Expr, int], Expr]) -> Expr:
     """Return ``make(data, axis)``, of the shape of ``data``, along an axis known only at run time."""
     shape, rank = node.shape(data), node.rank(data)
     parts: list[Dim] = [0, 0, 0]
     for place in range(rank):
         here = is_among(place, [axis], rank)
         for k, part in enumerate((shape[:place], shape[place : place + 1], shape[place + 1 :])):
-            parts[k] = dims.simplify(parts[k] + either(here, math.prod(part, start=1), 0))
-    return reshaped(node, make(reshaped(node, data, as_extents(node, parts, "part")), 1), shape)
+            parts[k] = dims.simplify(parts[k] + select(here, math.prod(part, start=1), 0))
+    return reshape_checked(node, make(reshape_checked(node, data, as_extents(node, parts, "part")), 1), shape)
 
 
-def at_least(node: OnnxNode, data: Expr, axis: int, count: Dim) -> Expr:
+def require_extent(node: OnnxNode, data: Expr, axis: int, count: Dim) -> Expr:
     """Return ``data``, whose extent along ``axis`` must be ``count`` or more: otherwise the run stops."""
     extent = node.shape(data)[axis]
     wanted = e.LessEqual(*e.match(e.convert(count, e.INDEX), extent))

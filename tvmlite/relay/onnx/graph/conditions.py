@@ -45,7 +45,7 @@ class Undecided(Exception):
         return Fact(self.condition, self.test, holds, tried)
 
 
-def decided(facts: Sequence[Fact], condition: Expr, test: Any) -> bool | None:
+def known_outcome(facts: Sequence[Fact], condition: Expr, test: Any) -> bool | None:
     """The value of a condition, if it is certain; ``test`` is what is known of it."""
     if test is not None and not isinstance(test, e.Expr):
         return bool(test)
@@ -66,7 +66,7 @@ def decided(facts: Sequence[Fact], condition: Expr, test: Any) -> bool | None:
 
 def decide(node: OnnxNode, test: e.Expr) -> bool:
     """Whether ``test`` holds for all dimensions; Undecided if it is open, as for an If."""
-    chosen = decided(node.importer.facts, node.const(True, "bool"), test)
+    chosen = known_outcome(node.importer.facts, node.const(True, "bool"), test)
     if chosen is None:
         condition = shapes.materialise(node, shapes.objects([test]), "bool")
         raise Undecided(node, condition, test)

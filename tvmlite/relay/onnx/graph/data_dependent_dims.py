@@ -16,7 +16,7 @@ from tvmlite.te import expr as e
 if TYPE_CHECKING:
     from tvmlite.relay.onnx.graph.node import OnnxNode
 
-MOST_ELEMENTS = 64
+MAX_ELEMENTS = 64
 """The most elements of a tensor that become dimensions; shapes are short."""
 
 _VIEWS = ("reshape", "expand_dims", "squeeze")
@@ -38,27 +38,27 @@ def _through_views(node: OnnxNode, value: Expr, what: str, non_negative: bool) -
     """The elements, taken from below concatenations and views if possible, else new dimensions."""
     shape = node.shape(value)
     known = tuple(d for d in shape if isinstance(d, int))
-    if not dtypes.is_int(node.dtype(value)) or len(known) != len(shape) or np.prod(known) > MOST_ELEMENTS:
+    if not dtypes.is_int(node.dtype(value)) or len(known) != len(shape) or np.prod(known) > MAX_ELEMENTS:
         node.unsupported(
             f"input {what!r} is {node.type(value)} and depends on the data; "
-            f"supported are up to {MOST_ELEMENTS} integers"
+            f"supported are up to {MAX_ELEMENTS} integers"
         )
     match value:
         case Call(op="concatenate", args=(Tuple(parts),)) if len(shape) == 1:
             return np.concatenate([_objects(dim_elements(node, part, what, non_negative)) for part in parts])
         case Call(op=str() as name, args=(source,)) if name in _VIEWS:
             return _objects(dim_elements(node, source, what, non_negative)).reshape(known)
-        case Call(op="cast", args=(source,)) if _keeps_all(node.dtype(source), node.dtype(value)):
+        case Call(op="cast", args=(source,)) if _is_lossless_cast(node.dtype(source), node.dtype(value)):
             return _objects(dim_elements(node, source, what, non_negative)).reshape(known)
     flat = node.cast(node.reshape(value, (int(np.prod(known)),)), "int64")
-    return _bound(node, flat, what, non_negative).reshape(known)
+    return _new_dims(node, flat, what, non_negative).reshape(known)
 
 
 def _objects(found: np.ndarray) -> np.ndarray:
     return found if found.dtype == object else found.astype(object)
 
 
-def _keeps_all(source: str, target: str) -> bool:
+def _is_lossless_cast(source: str, target: str) -> bool:
     return (
         dtypes.is_int(source)
         and dtypes.limits(target)[0] <= dtypes.limits(source)[0]
@@ -66,7 +66,7 @@ def _keeps_all(source: str, target: str) -> bool:
     )
 
 
-def _bound(node: OnnxNode, flat: Expr, what: str, non_negative: bool) -> np.ndarray:
+def _new_dims(node: OnnxNode, flat: Expr, what: str, non_negative: bool) -> np.ndarray:
     """New dimensions for the elements of a vector."""
     (count,) = node.shape(flat)
     assert isinstance(count, int)
@@ -109,7 +109,7 @@ def name_dims(node: OnnxNode, extents: Sequence[Dim], what: str) -> list[Dim]:
     return list(bind_dims(node, node.make("shape_value", values=values, dtype="int64"), [what] * len(values)))
 
 
-def positive(node: OnnxNode, value: Dim, what: str) -> Dim:
+def require_positive(node: OnnxNode, value: Dim, what: str) -> Dim:
     """Return ``value``, which must be at least 1: otherwise the node is rejected, or the run stops."""
     if isinstance(value, int):
         if value < 1:

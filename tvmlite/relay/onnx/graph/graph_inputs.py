@@ -31,7 +31,9 @@ class GraphInputs:
         self.pinned = pinned
         self.met: list[int | str] = []
 
-    def fix(self, graph: onnx.GraphProto, values: dict[str, Expr], constants: Mapping[str, Any]) -> None:
+    def bind_constants(
+        self, graph: onnx.GraphProto, values: dict[str, Expr], constants: Mapping[str, Any]
+    ) -> None:
         """Add the inputs for which the caller has given constants to the ``values`` of the graph."""
         inputs = {i.name: i for i in graph.input}
         for name, constant in constants.items():
@@ -46,7 +48,7 @@ class GraphInputs:
                 array = np.array(constant)
             except ValueError as error:  # rows of different lengths
                 raise ModelError(f"{what}: the constant is no array ({error})") from error
-            if array.dtype != dtypes.numpy_of(declared.dtype) or not _fits(declared, array):
+            if array.dtype != dtypes.numpy_of(declared.dtype) or not _matches_shape(declared, array):
                 raise ModelError(
                     f"{what} is {declared.dtype} of shape {show_shape(declared.shape)}, "
                     f"the constant is {array.dtype} of shape {array.shape}"
@@ -83,7 +85,7 @@ class GraphInputs:
         if not declared.type.tensor_type.HasField("shape"):
             return
         type_ = self.type_of(declared, None)
-        if array.dtype != dtypes.numpy_of(type_.dtype) or not _fits(type_, array):
+        if array.dtype != dtypes.numpy_of(type_.dtype) or not _matches_shape(type_, array):
             raise ModelError(
                 f"{what} is {array.dtype} of shape {array.shape}, declared as an input it is "
                 f"{type_.dtype} of shape {show_shape(type_.shape)}"
@@ -127,7 +129,7 @@ def _declared(declared: Any, name: str, index: int, what: str) -> int | str:
     return identifier(given)
 
 
-def _fits(type_: TensorType, array: np.ndarray) -> bool:
+def _matches_shape(type_: TensorType, array: np.ndarray) -> bool:
     """Whether ``array`` has the rank of ``type_``, and its extents that are numbers."""
     return len(type_.shape) == array.ndim and all(
         not isinstance(d, int) or d == n for d, n in zip(type_.shape, array.shape, strict=True)

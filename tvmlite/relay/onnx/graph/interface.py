@@ -56,7 +56,7 @@ def ranks(outputs: Iterable[onnx.ValueInfoProto]) -> dict[str, int | None]:
     return {name: len(one.shape.dim) if one.HasField("shape") else None for name, one in declared.items()}
 
 
-def in_fields(value: Expr) -> Expr:
+def unpack_sequence(value: Expr) -> Expr:
     """Return a sequence computed by an If as a Tuple of its elements, and other values as they are."""
     made = infer.type_of(value)
     if isinstance(value, Tuple) or not isinstance(made, TupleType):
@@ -86,12 +86,12 @@ def attributes(
     """
     made: dict[str, Any] = {}
     if any(isinstance(value, Tuple) for _, value in (*inputs, *outputs)):
-        made |= {"inputs": [*map(_row, inputs)], "outputs": [*map(_row, outputs)]}
+        made |= {"inputs": [*map(_sequence_length, inputs)], "outputs": [*map(_sequence_length, outputs)]}
     if squeezed:
         made["squeezed"] = [(names.index(name), axes) for name, axes in squeezed.items()]
     return canonical(made)
 
 
-def _row(named: tuple[str, Expr]) -> tuple[str, int | None]:
+def _sequence_length(named: tuple[str, Expr]) -> tuple[str, int | None]:
     name, value = named
     return name, len(value.fields) if isinstance(value, Tuple) else None

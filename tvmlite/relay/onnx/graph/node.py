@@ -33,7 +33,7 @@ NOTHING = Tuple(())
 LARGEST_TABLE = 2**27
 """The most elements of a constant that a converter computes."""
 
-KNOWN_LIMIT = 4096
+MAX_KNOWN_ELEMENTS = 4096
 """The most elements of a value that is followed at import."""
 
 
@@ -65,7 +65,7 @@ class OnnxNode(Arithmetic):
         """The number of outputs that the node lists, including those without a name."""
         return len(self.proto.output)
 
-    def wants(self, index: int) -> bool:
+    def has_output(self, index: int) -> bool:
         """Whether the node's output ``index`` has a name."""
         return index < len(self.proto.output) and bool(self.proto.output[index])
 
@@ -192,7 +192,7 @@ class OnnxNode(Arithmetic):
         if value is None:
             return None
         if isinstance(value, Constant):
-            return value.data if value.data.size <= KNOWN_LIMIT else None
+            return value.data if value.data.size <= MAX_KNOWN_ELEMENTS else None
         followed = self.importer.known.get(value)
         if followed is None and any(isinstance(d, int) and d == 0 for d in self.shape(value)):
             shape = self.shape(value)
@@ -235,7 +235,7 @@ class OnnxNode(Arithmetic):
         if math.prod(extents) > LARGEST_TABLE:
             self.unsupported(f"needs a table of {extents} elements, at most {LARGEST_TABLE} are made")
 
-    def given(self, value: Expr | None, name: str) -> list[Dim] | None:
+    def ints_or_attr(self, value: Expr | None, name: str) -> list[Dim] | None:
         """Return ``ints`` of ``value``; if missing, the attribute that older operator sets have instead."""
         return self.attr(name) if value is None else self.ints(value, name)
 

@@ -11,7 +11,7 @@ from tvmlite.core import dtype as dtypes
 from tvmlite.relay.ir.nodes import Expr
 from tvmlite.relay.onnx.graph import dims
 from tvmlite.relay.onnx.graph.dims import Unknown
-from tvmlite.relay.onnx.graph.node import KNOWN_LIMIT, OnnxNode
+from tvmlite.relay.onnx.graph.node import MAX_KNOWN_ELEMENTS, OnnxNode
 from tvmlite.relay.onnx.graph.shapes import elements_of, int_cell, objects, rule
 
 
@@ -147,7 +147,7 @@ def _transpose(node: OnnxNode, data: Expr) -> np.ndarray:
 @rule("Expand")
 def _expand(node: OnnxNode, data: Expr, shape: Expr) -> np.ndarray:
     elements, wanted = elements_of(node, data), _plain(node, shape)
-    if any(d < 0 for d in wanted) or math.prod(wanted) > KNOWN_LIMIT:
+    if any(d < 0 for d in wanted) or math.prod(wanted) > MAX_KNOWN_ELEMENTS:
         raise Unknown
     try:
         return np.broadcast_to(elements, np.broadcast_shapes(elements.shape, tuple(wanted)))
@@ -158,7 +158,7 @@ def _expand(node: OnnxNode, data: Expr, shape: Expr) -> np.ndarray:
 @rule("Tile")
 def _tile(node: OnnxNode, data: Expr, repeats: Expr) -> np.ndarray:
     elements, counts = elements_of(node, data), _plain(node, repeats)
-    if any(c < 0 for c in counts) or math.prod(counts) * elements.size > KNOWN_LIMIT:
+    if any(c < 0 for c in counts) or math.prod(counts) * elements.size > MAX_KNOWN_ELEMENTS:
         raise Unknown
     return np.tile(elements, counts)
 

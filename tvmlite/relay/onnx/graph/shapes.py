@@ -17,7 +17,7 @@ from tvmlite.core import dtype as dtypes
 from tvmlite.relay.ir.nodes import Constant, Expr
 from tvmlite.relay.onnx.graph import dims
 from tvmlite.relay.onnx.graph.dims import Ratio, Unknown
-from tvmlite.relay.onnx.graph.node import KNOWN_LIMIT, OnnxNode
+from tvmlite.relay.onnx.graph.node import MAX_KNOWN_ELEMENTS, OnnxNode
 from tvmlite.te import expr as e
 
 Rule = Callable[..., Any]
@@ -36,7 +36,7 @@ def rule(*names: str) -> Callable[[Rule], Rule]:
     return register
 
 
-def follow(node: OnnxNode, inputs: Sequence[Expr | None]) -> list[np.ndarray] | None:
+def infer_elements(node: OnnxNode, inputs: Sequence[Expr | None]) -> list[np.ndarray] | None:
     """Return the elements of the node's outputs, or None if they are not known, or are too many."""
     function = _rules.get(node.op_type)
     if function is None or node.proto.domain not in ("", "ai.onnx"):
@@ -55,10 +55,10 @@ def follow(node: OnnxNode, inputs: Sequence[Expr | None]) -> list[np.ndarray] | 
         return None
     outputs = made if isinstance(made, list) else [made]
     dtype = result_dtype(node, inputs)
-    return outputs if all(o.size <= KNOWN_LIMIT and _fits(o, dtype) for o in outputs) else None
+    return outputs if all(o.size <= MAX_KNOWN_ELEMENTS and _fits_dtype(o, dtype) for o in outputs) else None
 
 
-def _fits(elements: np.ndarray, dtype: str) -> bool:
+def _fits_dtype(elements: np.ndarray, dtype: str) -> bool:
     """Whether the integers among ``elements`` fit into ``dtype``: the operator's own would wrap around."""
     if not dtypes.is_int(dtype):
         return True
@@ -123,7 +123,7 @@ def objects(values: Sequence[Any], shape: Sequence[int] | None = None) -> np.nda
     return made if shape is None else made.reshape(shape)
 
 
-def _each(function: Callable[..., Any], *arrays: np.ndarray) -> np.ndarray:
+def _map_elements(function: Callable[..., Any], *arrays: np.ndarray) -> np.ndarray:
     try:
         made = np.frompyfunc(function, len(arrays), 1)(*arrays)
     except ValueError:  # shapes that do not broadcast: the converter reports it
@@ -153,7 +153,7 @@ def _range(node: OnnxNode, start: Expr, limit: Expr, delta: Expr) -> np.ndarray:
     first, last, step = (b.reshape(()).item() for b in bounds)
     if not all(isinstance(v, int) for v in (first, last, step)) or step == 0:
         raise Unknown
-    if (last - first) // step > KNOWN_LIMIT:
+    if (last - first) // step > MAX_KNOWN_ELEMENTS:
         raise Unknown
     return objects(list(range(first, last, step)))
 
@@ -164,10 +164,10 @@ def _constant_of_shape(node: OnnxNode, shape: Expr) -> np.ndarray:
     value = node.attr("value")
     if value is not None and value.size != 1:
         node.bad(f"value is {value.shape}, expected one element")
-    if not all(isinstance(d, int) and 0 <= d <= KNOWN_LIMIT for d in extents):
+    if not all(isinstance(d, int) and 0 <= d <= MAX_KNOWN_ELEMENTS for d in extents):
         raise Unknown
     sizes = [int(d) for d in extents if isinstance(d, int)]
-    if math.prod(sizes) > KNOWN_LIMIT:
+    if math.prod(sizes) > MAX_KNOWN_ELEMENTS:
         raise Unknown
     return objects([0.0 if value is None else value.item()] * math.prod(sizes), sizes)
 
@@ -186,7 +186,7 @@ def _arithmetic(
             cell = _float_cell(on_ratios, on_floats, dtypes.numpy_of(dtype).type)
         else:
             cell = int_cell(on_ints)
-        return _each(cell, elements_of(node, a), elements_of(node, b))
+        return _map_elements(cell, elements_of(node, a), elements_of(node, b))
 
     return convert
 
@@ -248,7 +248,7 @@ _rules["Div"] = _arithmetic(dims.trunc_div, _ratio_div, operator.truediv)
 def _mod_rule(node: OnnxNode, a: Expr, b: Expr) -> np.ndarray:
     if node.flag("fmod") or dtypes.is_float(node.dtype(a)):
         raise Unknown
-    return _each(int_cell(_mod), elements_of(node, a), elements_of(node, b))
+    return _map_elements(int_cell(_mod), elements_of(node, a), elements_of(node, b))
 
 
 @rule("Min", "Max")
@@ -258,7 +258,7 @@ def _min_max(node: OnnxNode, *values: Expr) -> np.ndarray:
         raise Unknown
     made = elements_of(node, values[0])
     for value in values[1:]:
-        made = _each(int_cell(pick), made, elements_of(node, value))
+        made = _map_elements(int_cell(pick), made, elements_of(node, value))
     return made
 
 
@@ -266,7 +266,7 @@ def _min_max(node: OnnxNode, *values: Expr) -> np.ndarray:
 def _neg(node: OnnxNode, a: Expr) -> np.ndarray:
     if dtypes.is_float(node.dtype(a)):
         raise Unknown
-    return _each(lambda x: dims.simplify(0 - x), elements_of(node, a))
+    return _map_elements(lambda x: dims.simplify(0 - x), elements_of(node, a))
 
 
 @rule("Floor", "Ceil")
@@ -279,7 +279,7 @@ def _rounding(node: OnnxNode, a: Expr) -> np.ndarray:
             return dims.ceil_div(exact.num, exact.den)
         return dims.simplify(exact.num // exact.den)
 
-    return _each(cell, elements_of(node, a))
+    return _map_elements(cell, elements_of(node, a))
 
 
 @rule("Cast")
@@ -287,7 +287,7 @@ def _cast(node: OnnxNode, a: Expr) -> np.ndarray:
     to, elements = node.dtype_attr("to"), elements_of(node, a)
     if to == "bfloat16" or dtypes.is_narrow(to) or dtypes.is_narrow(node.dtype(a)):
         raise Unknown
-    return _each(lambda x: _cast_cell(x, to), elements)
+    return _map_elements(lambda x: _cast_cell(x, to), elements)
 
 
 def _cast_cell(x: Any, to: str) -> Any:
@@ -316,7 +316,7 @@ def _cast_cell(x: Any, to: str) -> Any:
 
 def _comparison(make: Callable[[Any, Any], Any]) -> Rule:
     def convert(node: OnnxNode, a: Expr, b: Expr) -> np.ndarray:
-        return _each(cell, elements_of(node, a), elements_of(node, b))
+        return _map_elements(cell, elements_of(node, a), elements_of(node, b))
 
     def cell(x: Any, y: Any) -> Any:
         if isinstance(x, Ratio) or isinstance(y, Ratio):
@@ -342,7 +342,7 @@ _rules["GreaterOrEqual"] = _comparison(operator.ge)
 
 @rule("Not")
 def _not(node: OnnxNode, a: Expr) -> np.ndarray:
-    return _each(lambda x: e.Not(x) if isinstance(x, e.Expr) else not x, elements_of(node, a))
+    return _map_elements(lambda x: e.Not(x) if isinstance(x, e.Expr) else not x, elements_of(node, a))
 
 
 @rule("And", "Or")
@@ -356,7 +356,7 @@ def _and_or(node: OnnxNode, a: Expr, b: Expr) -> np.ndarray:
             return x if y == neutral else y
         return e.And(x, y) if neutral else e.Or(x, y)
 
-    return _each(cell, elements_of(node, a), elements_of(node, b))
+    return _map_elements(cell, elements_of(node, a), elements_of(node, b))
 
 
 @rule("Where")
@@ -369,4 +369,4 @@ def _where(node: OnnxNode, condition: Expr, a: Expr, b: Expr) -> np.ndarray:
             raise Unknown
         return dims.simplify(e.Select(c, e.convert(left, "int64"), e.convert(right, "int64")))
 
-    return _each(cell, *(elements_of(node, v) for v in (condition, a, b)))
+    return _map_elements(cell, *(elements_of(node, v) for v in (condition, a, b)))

@@ -63,10 +63,10 @@ def mod(node: OnnxNode, a: Expr, b: Expr) -> Expr:
 
 def operands(node: OnnxNode, *values: Expr) -> tuple[Expr, ...]:
     """Return ``values`` with shapes that broadcast."""
-    return broadcast_all(node, *placed(node, *values))
+    return broadcast_all(node, *align_by_axis(node, *values))
 
 
-def placed(node: OnnxNode, a: Expr, *others: Expr) -> tuple[Expr, ...]:
+def align_by_axis(node: OnnxNode, a: Expr, *others: Expr) -> tuple[Expr, ...]:
     """Return the operands, shaped so that numpy's broadcasting places the second according to ``axis`` and
     ``broadcast``, the attributes before opset 7.
 
@@ -95,7 +95,7 @@ def placed(node: OnnxNode, a: Expr, *others: Expr) -> tuple[Expr, ...]:
 @converter("Pow")
 def power(node: OnnxNode, a: Expr, b: Expr) -> Expr:
     """Pow: ``a ** b`` in the type of ``a``; the exponent may have another."""
-    a, b = placed(node, a, b)
+    a, b = align_by_axis(node, a, b)
     kind, exponent = node.dtype(a), node.dtype(b)
     if dtypes.is_float(kind) and isinstance(b, Constant) and b.data.size == 1:
         if len(b.data.shape) <= node.rank(a):
@@ -210,5 +210,5 @@ def dropout(
         node.unsupported(
             "training_mode: dropping at random", "export the model for inference, or with ratio 0"
         )
-    mask = node.wants(1) and node.opset >= 10
+    mask = node.has_output(1) and node.opset >= 10
     return [data, node.full(True, node.shape(data), "bool")] if mask else data

@@ -43,11 +43,11 @@ def matmul(node: OnnxNode, a: Expr, b: Expr, out_dtype: str = "") -> Expr:
     if not dims.equal(inner, expected):
         a = assume_shape(node, a, (*left[:-1], expected))
     if len(right) == 2:
-        return _by_matrix(node, a, b, out_dtype)
-    return _batched(node, a, b, out_dtype)
+        return _matrix_product(node, a, b, out_dtype)
+    return _batched_product(node, a, b, out_dtype)
 
 
-def _by_matrix(node: OnnxNode, a: Expr, b: Expr, out_dtype: str) -> Expr:
+def _matrix_product(node: OnnxNode, a: Expr, b: Expr, out_dtype: str) -> Expr:
     """A product with one matrix for every row of ``a``: a dense layer if the matrix is constant."""
     if isinstance(b, Constant):
         weight = Constant(b.data.T, node.span)
@@ -60,7 +60,7 @@ def _by_matrix(node: OnnxNode, a: Expr, b: Expr, out_dtype: str) -> Expr:
     return node.reshape(made, (*lead, node.shape(b)[1]))
 
 
-def _batched(node: OnnxNode, a: Expr, b: Expr, out_dtype: str) -> Expr:
+def _batched_product(node: OnnxNode, a: Expr, b: Expr, out_dtype: str) -> Expr:
     """A batched product; leading axes are broadcast and flattened."""
     left, right = node.shape(a), node.shape(b)
     rank = max(len(left), len(right))
@@ -71,12 +71,12 @@ def _batched(node: OnnxNode, a: Expr, b: Expr, out_dtype: str) -> Expr:
         if isinstance(x, int) and isinstance(y, int) and 1 not in (x, y) and x != y:
             node.bad(f"shapes {show_shape(left)} and {show_shape(right)} do not multiply")
         batch.append(y if dims.equal(x, 1) else x)
-    flat = [_one_batch(node, v, batch) for v in (a, b)]
+    flat = [_flatten_batch(node, v, batch) for v in (a, b)]
     made = node.make("nn.batch_matmul", *flat, transpose_a=False, transpose_b=False, out_dtype=out_dtype)
     return node.reshape(made, (*batch, left[-2], right[-1]))
 
 
-def _one_batch(node: OnnxNode, value: Expr, batch: Sequence[object]) -> Expr:
+def _flatten_batch(node: OnnxNode, value: Expr, batch: Sequence[object]) -> Expr:
     """``value`` with rank 3: its batch axes flattened, with extent 1 if they are all 1."""
     shape = node.shape(value)
     if all(dims.equal(d, 1) for d in shape[:-2]):
@@ -169,7 +169,7 @@ def matmul_integer(
     check_parameter(node, "the zero point of b", b_zero, _extent(node, b, -1), node.dtype(b))
     if isinstance(b, Constant) and (b_zero is None or isinstance(b_zero, Constant)):
         if node.rank(b) == 2 and {node.dtype(a), node.dtype(b)} <= {"int8", "uint8"}:
-            return _by_integers(node, a, b.data, a_zero, None if b_zero is None else b_zero.data)
+            return _integer_product(node, a, b.data, a_zero, None if b_zero is None else b_zero.data)
     if a_zero is None and b_zero is None:
         return matmul(node, a, b, "int32")
     left = centred(node, a, a_zero, rows=True)
@@ -182,7 +182,7 @@ def _extent(node: OnnxNode, value: Expr, axis: int) -> Dim:
     return node.shape(value)[axis] if node.rank(value) > 1 else 1
 
 
-def _by_integers(
+def _integer_product(
     node: OnnxNode, a: Expr, b: np.ndarray, a_zero: Expr | None, b_zero: np.ndarray | None
 ) -> Expr:
     """``a @ b`` of bytes minus their zero points, by a product of uint8 and int8, which processors support.

@@ -46,7 +46,7 @@ class Window:
         return {"strides": self.strides, "dilation": self.dilations}
 
     @property
-    def reach(self) -> list[int]:
+    def dilated_kernel(self) -> list[int]:
         """The extent of a window from its first to its last element."""
         return [(k - 1) * d + 1 for k, d in zip(self.kernel, self.dilations, strict=True)]
 
@@ -65,10 +65,10 @@ class Window:
             return ((0, 0),) * rank
         node.choice("auto_pad", "NOTSET", "VALID", "SAME_UPPER", "SAME_LOWER")
         totals: list[Dim] = []
-        for size, s, reach in zip(sizes, self.strides, self.reach, strict=True):
-            needed = reach - 1 if s == 1 else (dims.ceil_div(size, s) - 1) * s + reach - size
+        for size, s, window in zip(sizes, self.strides, self.dilated_kernel, strict=True):
+            needed = window - 1 if s == 1 else (dims.ceil_div(size, s) - 1) * s + window - size
             totals.append(needed if s == 1 else dims.maximum(dims.simplify(needed), 0))
-        return halved(totals, mode)
+        return split_padding(totals, mode)
 
     def pooled_padding(self, data: Expr) -> Padding:
         """Return the ``padding`` of a pooling, where every window must contain an element of ``data``."""
@@ -80,7 +80,7 @@ class Window:
         return padding
 
 
-def halved(totals: Sequence[Dim], mode: str) -> Padding:
+def split_padding(totals: Sequence[Dim], mode: str) -> Padding:
     """Split ``totals`` into (begin, end); for an odd one, SAME_UPPER has the larger part at the end."""
     pairs = [(half := dims.simplify(total // 2), dims.simplify(total - half)) for total in totals]
     return tuple(pair if mode == "SAME_UPPER" else pair[::-1] for pair in pairs)
@@ -110,7 +110,9 @@ def flat(padding: Padding) -> tuple[Dim, ...]:
     return (*(begin for begin, _ in padding), *(end for _, end in padding))
 
 
-def padded(node: OnnxNode, data: Expr, padding: Padding, value: float) -> tuple[Expr, tuple[Dim, ...]]:
+def explicit_padding(
+    node: OnnxNode, data: Expr, padding: Padding, value: float
+) -> tuple[Expr, tuple[Dim, ...]]:
     """Return ``data`` and the padding left to the operator: none if padding needs a separate step."""
     if all(isinstance(p, int) and p >= 0 for pair in padding for p in pair):
         return data, flat(padding)
@@ -124,7 +126,7 @@ def pad_spatial(node: OnnxNode, data: Expr, padding: Padding, value: float) -> E
     return node.make("nn.pad", data, pad_width=((0, 0), (0, 0), *padding), pad_value=value)
 
 
-def with_bias(node: OnnxNode, data: Expr, bias: Expr | None) -> Expr:
+def add_bias(node: OnnxNode, data: Expr, bias: Expr | None) -> Expr:
     """Add one number for each channel to ``data``."""
     if bias is None:
         return data
@@ -134,7 +136,7 @@ def with_bias(node: OnnxNode, data: Expr, bias: Expr | None) -> Expr:
 @converter("Conv")
 def conv(node: OnnxNode, data: Expr, weight: Expr, bias: Expr | None = None) -> Expr:
     """Conv of 1 to 3 spatial axes as nn.conv1d to 3d, then nn.bias_add; data NCHW, weight OIHW."""
-    return with_bias(node, convolution(node, data, weight), bias)
+    return add_bias(node, convolution(node, data, weight), bias)
 
 
 def convolution(
@@ -143,7 +145,7 @@ def convolution(
     """Return the convolution of a node's attributes, without its bias, with its ``padding`` or another."""
     window = kernel_window(node, data, weight)
     padding = window.padding(node.shape(data)[2:]) if padding is None else padding
-    data, left = padded(node, data, padding, 0.0)
+    data, left = explicit_padding(node, data, padding, 0.0)
     return node.make(
         f"nn.conv{len(window.kernel)}d",
         data,
@@ -179,7 +181,7 @@ def conv_transpose(node: OnnxNode, data: Expr, weight: Expr, bias: Expr | None =
         channels=dims.simplify(node.shape(weight)[1] * groups),
         kernel_size=window.kernel,
     )
-    return with_bias(node, made if fits else _cropped(node, made, padding, extra), bias)
+    return add_bias(node, made if fits else _cropped(node, made, padding, extra), bias)
 
 
 def _transposed_padding(window: Window, sizes: Sequence[Dim], extra: Sequence[int]) -> Padding:
@@ -198,7 +200,9 @@ def _transposed_padding(window: Window, sizes: Sequence[Dim], extra: Sequence[in
             sizes, window.strides, extra, window.kernel, window.dilations, strict=True
         )
     ]
-    return halved([dims.simplify(have - want) for have, want in zip(lengths, wanted, strict=True)], mode)
+    return split_padding(
+        [dims.simplify(have - want) for have, want in zip(lengths, wanted, strict=True)], mode
+    )
 
 
 def _cropped(node: OnnxNode, data: Expr, padding: Padding, extra: Sequence[int]) -> Expr:
@@ -230,14 +234,14 @@ def pool(node: OnnxNode, data: Expr, kind: str, fill: float) -> Expr:
     plain = all(isinstance(p, int) for pair in padding for p in pair)
     if not plain and kind == "avg" and not attrs["count_include_pad"]:
         node.unsupported("auto_pad of a mean over a dynamic size, without count_include_pad")
-    data, left = padded(node, data, padding, fill)
-    attrs |= {"padding": left, "ceil_mode": rounds_up(node), "starts_inside": rounds_up(node)}
+    data, left = explicit_padding(node, data, padding, fill)
+    attrs |= {"padding": left, "ceil_mode": is_ceil_mode(node), "starts_inside": is_ceil_mode(node)}
     return node.make(
         f"nn.{kind}_pool{len(window.kernel)}d", data, pool_size=window.kernel, **window.attrs, **attrs
     )
 
 
-def rounds_up(node: OnnxNode) -> bool:
+def is_ceil_mode(node: OnnxNode) -> bool:
     """Return whether a window that only begins inside counts; not with ``auto_pad``."""
     return node.flag("ceil_mode") and node.attr("auto_pad") in ("NOTSET", "")
 

@@ -122,7 +122,7 @@ def layer_norm(node: OnnxNode, data: Expr, scale: Expr, bias: Expr | None = None
     """LayerNormalization over the axes from ``axis`` on; one axis with vector parameters is nn.layer_norm."""
     shape, dtype = node.shape(data), node.dtype(data)
     axis = node.axis(node.attr("axis", -1), len(shape))
-    statistics = node.wants(1) or node.wants(2)
+    statistics = node.has_output(1) or node.has_output(2)
     vectors = node.rank(scale) == 1 and (bias is None or node.rank(bias) == 1)
     if axis == len(shape) - 1 and vectors and not statistics and dims.equal(node.shape(scale)[0], shape[-1]):
         shift = node.full(0, (shape[-1],), dtype) if bias is None else bias

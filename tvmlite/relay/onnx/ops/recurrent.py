@@ -13,7 +13,7 @@ from tvmlite.relay.onnx.graph.node import OnnxNode
 from tvmlite.relay.onnx.reading.registry import converter
 from tvmlite.relay.ops.recurrent.steps import lanes_of
 
-LONGEST = 8
+MAX_UNROLLED = 8
 """The most steps of a sequence that is unrolled."""
 
 Activation = Callable[[Expr], Expr]
@@ -48,7 +48,7 @@ class _Layer:
 
     @property
     def is_short(self) -> bool:
-        return isinstance(self.steps, int) and 0 < self.steps <= LONGEST
+        return isinstance(self.steps, int) and 0 < self.steps <= MAX_UNROLLED
 
     def state(self, given: Expr | None, number: int) -> Expr:
         """Return the initial state of one direction, ``(batch, hidden)``."""
@@ -64,7 +64,7 @@ def _parts(node: OnnxNode, data: Expr, count: int, hidden: int, axis: int) -> li
 
 
 def _layer(node: OnnxNode, gates: int, defaults: Sequence[str], inputs: Sequence[Expr | None]) -> _Layer:
-    if "output_sequence" in node.defaults and node.wants(0) and not node.flag("output_sequence"):
+    if "output_sequence" in node.defaults and node.has_output(0) and not node.flag("output_sequence"):
         node.bad("its first output is named, output_sequence is 0")
     data, weight, recurrence, bias, lengths = inputs
     assert data is not None
@@ -134,11 +134,13 @@ def _functions(node: OnnxNode, names: Sequence[str]) -> list[Function]:
 def _activation(node: OnnxNode, function: Function) -> Activation:
     """The gate function, with its argument clipped first."""
     limit = node.attr("clip")
-    plain = _plain(node, function)
-    return plain if limit is None else lambda x: plain(node.make("clip", x, a_min=-limit, a_max=limit))
+    unclipped = _unclipped(node, function)
+    return (
+        unclipped if limit is None else lambda x: unclipped(node.make("clip", x, a_min=-limit, a_max=limit))
+    )
 
 
-def _plain(node: OnnxNode, function: Function) -> Activation:
+def _unclipped(node: OnnxNode, function: Function) -> Activation:
     name, a, b = function
     if name in ("sigmoid", "tanh"):
         return lambda x: node.make(name, x)
@@ -174,9 +176,9 @@ def _run(
             outputs[time] = states[0]
             continue
         limit = node.reshape(layer.lengths, (layer.batch, 1))
-        inside = node.greater(limit, node.const(time, node.dtype(limit)))
-        states = tuple(node.make("where", inside, n, old) for n, old in zip(new, states, strict=True))
-        outputs[time] = node.make("where", inside, new[0], node.const(0, node.dtype(new[0])))
+        active = node.greater(limit, node.const(time, node.dtype(limit)))
+        states = tuple(node.make("where", active, n, old) for n, old in zip(new, states, strict=True))
+        outputs[time] = node.make("where", active, new[0], node.const(0, node.dtype(new[0])))
     return [outputs[time] for time in range(layer.steps)], states
 
 
@@ -199,10 +201,10 @@ def _results(layer: _Layer, runs: Sequence[tuple[list[Expr], tuple[Expr, ...]]])
     for k in range(len(runs[0][1])):
         parts = [node.reshape(states[k], (1, batch, hidden)) for _, states in runs]
         made.append(node.many("concatenate", parts, axis=0) if count > 1 else parts[0])
-    return _laid_out(node, made)
+    return _in_layout(node, made)
 
 
-def _laid_out(node: OnnxNode, made: list[Expr]) -> list[Expr]:
+def _in_layout(node: OnnxNode, made: list[Expr]) -> list[Expr]:
     if node.attr("layout", 0):
         made = [node.transpose(made[0], (2, 0, 1, 3)), *(node.transpose(m, (1, 0, 2)) for m in made[1:])]
     return made
@@ -217,7 +219,7 @@ class Quantized:
     recurrence: Callable[[int], tuple[Expr, list[Expr]]]
 
 
-def _scanned(
+def _scan(
     layer: _Layer,
     operator: str,
     states: Sequence[Expr | None],
@@ -236,22 +238,22 @@ def _scanned(
         whole = node.make("shape_value", values=(steps,), dtype="int64")
         lengths = node.broadcast_to(node.reshape(whole, (1,)), (batch,))
     every: list[list[Expr]] = []
-    for one in layer.directions:
-        product, recurrence, parameters = _operands(layer, one, flat, quantized)
-        between = [*([] if (given := extra[one.number]) is None else [given]), *parameters]
-        if one.bias is not None:
-            product = node.add(product, one.bias[0])
-        if one.bias is not None and operator != "nn.gru_scan":
-            product = node.add(product, one.bias[1])
+    for direction in layer.directions:
+        product, recurrence, parameters = _operands(layer, direction, flat, quantized)
+        between = [*([] if (given := extra[direction.number]) is None else [given]), *parameters]
+        if direction.bias is not None:
+            product = node.add(product, direction.bias[0])
+        if direction.bias is not None and operator != "nn.gru_scan":
+            product = node.add(product, direction.bias[1])
         call = node.make(
             operator,
-            node.reshape(product, (steps, batch, node.shape(one.recurrence)[0])),
+            node.reshape(product, (steps, batch, node.shape(direction.recurrence)[0])),
             recurrence,
             *between,
-            *(layer.state(state, one.number) for state in states),
+            *(layer.state(state, direction.number) for state in states),
             lengths,
-            reverse=one.reverse,
-            activations=one.functions,
+            reverse=direction.reverse,
+            activations=direction.functions,
             clip=node.attr("clip"),
             **attrs,
         )
@@ -261,21 +263,21 @@ def _scanned(
         shape = (steps, 1, batch, hidden) if k == 0 else (1, batch, hidden)
         parts = [node.reshape(fields[k], shape) for fields in every]
         made.append(node.joined(parts, int(k == 0)))
-    return _laid_out(node, made)
+    return _in_layout(node, made)
 
 
 def _operands(
-    layer: _Layer, one: _Direction, inputs: Expr, quantized: Quantized | None
+    layer: _Layer, direction: _Direction, inputs: Expr, quantized: Quantized | None
 ) -> tuple[Expr, Expr, list[Expr]]:
     """The products of all inputs, the recurrence, and the parameters after it."""
     if quantized is not None:
-        return quantized.products(one.number, inputs), *quantized.recurrence(one.number)
+        return quantized.products(direction.number, inputs), *quantized.recurrence(direction.number)
     node = layer.node
-    product = node.make("nn.dense", inputs, one.weight)
-    return product, _in_blocks(node, one.recurrence, layer.hidden), []
+    product = node.make("nn.dense", inputs, direction.weight)
+    return product, _packed_recurrence(node, direction.recurrence, layer.hidden), []
 
 
-def _in_blocks(node: OnnxNode, recurrence: Expr, hidden: int) -> Expr:
+def _packed_recurrence(node: OnnxNode, recurrence: Expr, hidden: int) -> Expr:
     """``(gates * hidden, hidden)`` in the operators' layout: (blocks, hidden, gates, lanes)."""
     wide = node.shape(recurrence)[0]
     assert isinstance(wide, int)
@@ -306,14 +308,17 @@ def rnn(
     """RNN, with one gate, tanh unless ``activations`` names another; unrolled if short, else nn.rnn_scan."""
     layer = _layer(node, 1, ["Tanh"], (data, weight, recurrence, bias, lengths))
     if not layer.is_short:
-        return _scanned(layer, "nn.rnn_scan", [initial], [None] * len(layer.directions))
+        return _scan(layer, "nn.rnn_scan", [initial], [None] * len(layer.directions))
     return _unrolled(layer, _rnn_step, [initial])
 
 
-def _rnn_step(layer: _Layer, one: _Direction, x: Expr, states: tuple[Expr, ...]) -> tuple[Expr, ...]:
-    node, (given, kept) = layer.node, one.bias or (None, None)
-    parts = _linear(node, x, one.weight, given), _linear(node, states[0], one.recurrence, kept)
-    return (one.activations[0](node.make("add", *parts)),)
+def _rnn_step(layer: _Layer, direction: _Direction, x: Expr, states: tuple[Expr, ...]) -> tuple[Expr, ...]:
+    node, (input_bias, recurrent_bias) = layer.node, direction.bias or (None, None)
+    parts = (
+        _linear(node, x, direction.weight, input_bias),
+        _linear(node, states[0], direction.recurrence, recurrent_bias),
+    )
+    return (direction.activations[0](node.make("add", *parts)),)
 
 
 @converter("GRU", since=3)
@@ -330,31 +335,31 @@ def gru(
     layer = _layer(node, 3, ["Sigmoid", "Tanh"], (data, weight, recurrence, bias, lengths))
     if not layer.is_short:
         zeros = node.full(0, (3 * layer.hidden,), node.dtype(data))
-        kept = [zeros if one.bias is None else one.bias[1] for one in layer.directions]
+        biases = [zeros if one.bias is None else one.bias[1] for one in layer.directions]
         before = bool(node.attr("linear_before_reset", 0))
-        return _scanned(layer, "nn.gru_scan", [initial], kept, linear_before_reset=before)
+        return _scan(layer, "nn.gru_scan", [initial], biases, linear_before_reset=before)
     return _unrolled(layer, _gru_step, [initial])
 
 
-def _gru_step(layer: _Layer, one: _Direction, x: Expr, states: tuple[Expr, ...]) -> tuple[Expr, ...]:
+def _gru_step(layer: _Layer, direction: _Direction, x: Expr, states: tuple[Expr, ...]) -> tuple[Expr, ...]:
     """One step, gates update, reset, new; ``linear_before_reset``: what the reset gate multiplies."""
     node, hidden, (state,) = layer.node, layer.hidden, states
-    given, kept = one.bias or (None, None)
-    gate, candidate = one.activations
-    new = _parts(node, _linear(node, x, one.weight, given), 3, hidden, 1)
+    input_bias, recurrent_bias = direction.bias or (None, None)
+    gate, candidate = direction.activations
+    new = _parts(node, _linear(node, x, direction.weight, input_bias), 3, hidden, 1)
     if node.attr("linear_before_reset", 0):
-        old = _parts(node, _linear(node, state, one.recurrence, kept), 3, hidden, 1)
+        old = _parts(node, _linear(node, state, direction.recurrence, recurrent_bias), 3, hidden, 1)
         update, reset = (gate(node.add(a, b)) for a, b in zip(new[:2], old[:2], strict=True))
         proposal = candidate(node.add(new[2], node.multiply(reset, old[2])))
     else:
-        weights = _parts(node, one.recurrence, 3, hidden, 0)
-        biases = [None] * 3 if kept is None else _parts(node, kept, 3, hidden, 0)
+        weights = _parts(node, direction.recurrence, 3, hidden, 0)
+        biases = [None] * 3 if recurrent_bias is None else _parts(node, recurrent_bias, 3, hidden, 0)
         update, reset = (
             gate(node.add(a, _linear(node, state, w, b)))
             for a, w, b in zip(new[:2], weights[:2], biases[:2], strict=True)
         )
-        masked = node.multiply(reset, state)
-        proposal = candidate(node.add(new[2], _linear(node, masked, weights[2], biases[2])))
+        reset_state = node.multiply(reset, state)
+        proposal = candidate(node.add(new[2], _linear(node, reset_state, weights[2], biases[2])))
     rest = node.subtract(node.const(1, node.dtype(update)), update)
     made = node.add(node.multiply(rest, proposal), node.multiply(update, state))
     return (made,)
@@ -377,43 +382,48 @@ def lstm(
     layer = _layer(node, 4, ["Sigmoid", "Tanh", "Tanh"], (data, weight, recurrence, bias, lengths))
     if quantized is not None or not layer.is_short:
         zeros = node.full(0, (3 * layer.hidden,), node.dtype(data))
-        looks = [zeros if peephole is None else node.pick(peephole, 0, d.number) for d in layer.directions]
+        peepholes = [
+            zeros if peephole is None else node.pick(peephole, 0, d.number) for d in layer.directions
+        ]
         coupled = bool(node.attr("input_forget", 0))
         attrs = {"with_peephole": peephole is not None, "input_forget": coupled}
         operator = "nn.lstm_scan" if quantized is None else "nn.quantized_lstm_scan"
-        return _scanned(layer, operator, [initial, cell], looks, quantized, **attrs)
+        return _scan(layer, operator, [initial, cell], peepholes, quantized, **attrs)
     windows: dict[int, list[Expr]] = {}
     if peephole is not None:
         for one in layer.directions:
             windows[one.number] = _parts(node, node.pick(peephole, 0, one.number), 3, layer.hidden, 0)
 
-    def step(layer: _Layer, one: _Direction, x: Expr, states: tuple[Expr, ...]) -> tuple[Expr, ...]:
-        return _lstm_step(layer, one, x, states, windows.get(one.number))
+    def step(layer: _Layer, direction: _Direction, x: Expr, states: tuple[Expr, ...]) -> tuple[Expr, ...]:
+        return _lstm_step(layer, direction, x, states, windows.get(direction.number))
 
     return _unrolled(layer, step, [initial, cell])
 
 
 def _lstm_step(
-    layer: _Layer, one: _Direction, x: Expr, states: tuple[Expr, ...], windows: list[Expr] | None
+    layer: _Layer, direction: _Direction, x: Expr, states: tuple[Expr, ...], windows: list[Expr] | None
 ) -> tuple[Expr, ...]:
     """One step, with gates input, output, forget, cell (ONNX's order); peepholes read the cell."""
     node = layer.node
-    given, kept = one.bias or (None, None)
+    input_bias, recurrent_bias = direction.bias or (None, None)
     hidden, cell = states
-    total = node.add(_linear(node, x, one.weight, given), _linear(node, hidden, one.recurrence, kept))
+    total = node.add(
+        _linear(node, x, direction.weight, input_bias),
+        _linear(node, hidden, direction.recurrence, recurrent_bias),
+    )
     i, o, f, c = _parts(node, total, 4, layer.hidden, 1)
-    gate, inner, outer = one.activations
+    gate, inner, outer = direction.activations
 
-    def looking(value: Expr, at: Expr, which: int) -> Expr:
+    def add_peephole(value: Expr, at: Expr, index: int) -> Expr:
         if windows is None:
             return value
-        return node.add(value, node.multiply(at, windows[which]))
+        return node.add(value, node.multiply(at, windows[index]))
 
-    i = gate(looking(i, cell, 0))
+    i = gate(add_peephole(i, cell, 0))
     if node.attr("input_forget", 0):
         f = node.subtract(node.const(1, node.dtype(i)), i)
     else:
-        f = gate(looking(f, cell, 2))
+        f = gate(add_peephole(f, cell, 2))
     new = node.add(node.multiply(f, cell), node.multiply(i, inner(c)))
-    o = gate(looking(o, new, 1))
+    o = gate(add_peephole(o, new, 1))
     return node.multiply(o, outer(new)), new

@@ -7,15 +7,15 @@ from collections.abc import Callable
 from tvmlite.core import dtype as dtypes
 from tvmlite.relay.ir.nodes import Expr
 from tvmlite.relay.ir.types import show_dim
-from tvmlite.relay.onnx.graph.axes import over_axes
+from tvmlite.relay.onnx.graph.axes import reduce_dynamic_axes
 from tvmlite.relay.onnx.graph.node import OnnxNode
 from tvmlite.relay.onnx.reading.registry import converter
 
-Over = Callable[..., Expr]
+ReduceOver = Callable[..., Expr]
 """``over(name, data)``: the reduction ``name`` over a node's axes, if any, which are kept or not."""
 
 
-def _log_sum_exp(node: OnnxNode, data: Expr, over: Over) -> Expr:
+def _log_sum_exp(node: OnnxNode, data: Expr, over: ReduceOver) -> Expr:
     """Subtract the maximum first, so that the exponentials stay finite."""
     top = over("max", data, keepdims=True)
     top = node.make("where", node.make("isfinite", top), top, node.const(0, node.dtype(top)))
@@ -27,7 +27,7 @@ def _log_sum_exp(node: OnnxNode, data: Expr, over: Over) -> Expr:
 
 _PLAIN = {"Sum": "sum", "Mean": "mean", "Prod": "prod", "Max": "max", "Min": "min"}
 
-_FORMULAS: dict[str, Callable[[OnnxNode, Expr, Over], Expr]] = {
+_FORMULAS: dict[str, Callable[[OnnxNode, Expr, ReduceOver], Expr]] = {
     **{f"Reduce{name}": lambda node, x, over, one=one: over(one, x) for name, one in _PLAIN.items()},
     "ReduceL1": lambda node, x, over: over("sum", node.make("abs", x)),
     "ReduceSumSquare": lambda node, x, over: over("sum", node.multiply(x, x)),
@@ -36,10 +36,10 @@ _FORMULAS: dict[str, Callable[[OnnxNode, Expr, Over], Expr]] = {
     "ReduceLogSumExp": _log_sum_exp,
 }
 
-_OF_ONE = {"ReduceL2": "ReduceL1", "ReduceLogSumExp": "ReduceSum"}
+_OVER_NO_AXES = {"ReduceL2": "ReduceL1", "ReduceLogSumExp": "ReduceSum"}
 """The equivalent of a reduction over no axes, of each element alone."""
 
-_OF_FLOATS = ("ReduceL2", "ReduceLogSum", "ReduceLogSumExp")
+_IN_FLOAT64 = ("ReduceL2", "ReduceLogSum", "ReduceLogSumExp")
 """Reductions that are computed in float64 for integers."""
 
 
@@ -54,14 +54,16 @@ def reduction(node: OnnxNode, data: Expr, axes: Expr | None = None) -> Expr:
                 return x if keepdims else node.make(kind, x, axis=axes)
             return node.make(kind, x, axis=axes, keepdims=keepdims) if axes else x
 
-        name: str = node.op_type if axes else _OF_ONE.get(node.op_type) or node.op_type
+        name: str = node.op_type if axes else _OVER_NO_AXES.get(node.op_type) or node.op_type
         work = "uint8" if dtype == "bool" else dtype
-        if name in _OF_FLOATS and not dtypes.is_float(dtype):
+        if name in _IN_FLOAT64 and not dtypes.is_float(dtype):
             work = "float64"
         return node.cast(_FORMULAS[name](node, node.cast(data, work), over), dtype)
 
     if axes is not None and node.is_dynamic(axes):
-        return over_axes(node, data, node.ints(axes, "axes"), keep, lambda x, along: reduced(x, along, True))
+        return reduce_dynamic_axes(
+            node, data, node.ints(axes, "axes"), keep, lambda x, along: reduced(x, along, True)
+        )
     given = node.attr("axes") if axes is None else node.static_ints(axes, "axes")
     if not given:
         return reduced(data, () if node.flag("noop_with_empty_axes") else tuple(range(rank)), keep)

@@ -93,14 +93,14 @@ def expand(importer: Importer, node: OnnxNode, inputs: Sequence[Expr | None]) ->
     defaults = {a.name: a for a in body.attribute_proto}
     opsets = {"" if o.domain == "ai.onnx" else o.domain: o.version for o in body.opset_import}
     absent = {name for name in body.input if name not in scope.values}
-    nodes = [_bound(n, {**defaults, **node.defaults, **given}, absent) for n in body.node]
+    nodes = [_bind_body_node(n, {**defaults, **node.defaults, **given}, absent) for n in body.node]
     importer.depth += 1
     wanted = dict.fromkeys(body.output)
     importer.nodes(nodes, scope, {**importer.opsets, **opsets}, wanted, inside=node.label)
     importer.depth -= 1
     what = f"output of function {node.op_type!r}"
     return [
-        importer.value(scope, name, what) if node.wants(i) else None
+        importer.value(scope, name, what) if node.has_output(i) else None
         for i, name in enumerate(list(body.output)[: node.num_outputs])
     ]
 
@@ -140,7 +140,7 @@ def _type_bytes(node: OnnxNode, value: Expr | None) -> bytes:
     return onnx.helper.make_tensor_type_proto(elem, shape).SerializeToString()
 
 
-def _bound(
+def _bind_body_node(
     proto: onnx.NodeProto, attributes: Mapping[str, onnx.AttributeProto], absent: set[str]
 ) -> onnx.NodeProto:
     """A copy of a body's node, with the function's attributes substituted, and omitted inputs empty."""

@@ -18,7 +18,7 @@ from tvmlite.core import mapped
 from tvmlite.core.errors import ModelError, UnsupportedError
 from tvmlite.core.span import Span
 from tvmlite.relay.onnx.reading.foreign import how_to_export
-from tvmlite.relay.onnx.reading.tensor_data import OWN, TensorData, without_large_tensors
+from tvmlite.relay.onnx.reading.tensor_data import EMBEDDED, TensorData, without_large_tensors
 
 OLDEST_OPSET = 1
 LARGEST_FILE = 2**31
@@ -44,7 +44,7 @@ DTYPES = {
     onnx.TensorProto.UINT64: "uint64",
     onnx.TensorProto.BOOL: "bool",
 }
-_LATER = {
+_NEWER_TYPES = {
     "FLOAT8E4M3FN": "float8_e4m3fn",
     "FLOAT8E4M3FNUZ": "float8_e4m3fnuz",
     "FLOAT8E5M2": "float8_e5m2",
@@ -62,7 +62,7 @@ _LATER = {
 
 DTYPES |= {
     onnx.TensorProto.DataType.Value(kind): name
-    for kind, name in _LATER.items()
+    for kind, name in _NEWER_TYPES.items()
     if kind in dict(onnx.TensorProto.DataType.items())
 }
 
@@ -86,7 +86,7 @@ def load(model: str | os.PathLike[str] | bytes | onnx.ModelProto) -> tuple[onnx.
     if isinstance(model, str | os.PathLike):
         path = Path(model)
         name = str(path)
-        data = TensorData(path.parent, _mapped(path))
+        data = TensorData(path.parent, _map_file(path))
         proto = _parse(data.serialized, f"model file {name!r}", how_to_export(name))
     elif isinstance(model, bytes | bytearray | memoryview):
         name = "model"
@@ -104,7 +104,7 @@ def load(model: str | os.PathLike[str] | bytes | onnx.ModelProto) -> tuple[onnx.
     return proto, data, name
 
 
-def _mapped(path: Path) -> np.ndarray:
+def _map_file(path: Path) -> np.ndarray:
     """The bytes of a file that may be a model."""
     try:
         status = path.stat()
@@ -311,14 +311,14 @@ def _external(
     memory only while they are read."""
     entries = {e.key: e.value for e in tensor.external_data}
     location = entries.get("location", "")
-    offset = _count(entries.get("offset", "0"), "offset", what, span)
-    length = _count(entries.get("length", str(size)), "length", what, span)
-    if location == OWN and data.serialized is not None and offset + length <= data.serialized.size:
+    offset = _parse_count(entries.get("offset", "0"), "offset", what, span)
+    length = _parse_count(entries.get("length", str(size)), "length", what, span)
+    if location == EMBEDDED and data.serialized is not None and offset + length <= data.serialized.size:
         _check_length(tensor, length, size, what, span)
         return data.serialized[offset : offset + length]
     if data.folder is None:
         raise ModelError(f"{what}: its data is in the file {location!r}; give the model's path", span)
-    path = _inside(data.folder, location, what, span)
+    path = _resolve_inside(data.folder, location, what, span)
     if length != size:
         raise ModelError(f"{what}: its shape needs {size} bytes, the external data has {length}", span)
     have = path.stat().st_size
@@ -336,7 +336,7 @@ def _external(
         ) from error
 
 
-def _inside(folder: Path, location: str, what: str, span: Span | None) -> Path:
+def _resolve_inside(folder: Path, location: str, what: str, span: Span | None) -> Path:
     """The file ``location``, which must be inside ``folder`` after following links."""
     parts = location.replace("\\", "/").split("/")
     if not location:
@@ -358,7 +358,7 @@ def _inside(folder: Path, location: str, what: str, span: Span | None) -> Path:
     return path
 
 
-def _count(text: str, key: str, what: str, span: Span | None) -> int:
+def _parse_count(text: str, key: str, what: str, span: Span | None) -> int:
     if not (text.isascii() and text.isdecimal() and len(text) < 100):
         raise ModelError(f"{what}: external data {key} is {text!r}, expected a whole number", span)
     return int(text)

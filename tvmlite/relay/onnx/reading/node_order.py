@@ -11,7 +11,7 @@ import onnx
 from tvmlite.core.errors import ModelError
 from tvmlite.relay.onnx.reading import functions, loader
 
-MOST_NAMED = 8
+MAX_NAMED = 8
 """The most nodes of a cycle in its error."""
 
 
@@ -21,7 +21,7 @@ def conversion_order(nodes: Sequence[onnx.NodeProto], source: str, given: Contai
     If several may come next, the first in the file does: nodes in order stay in order. A ModelError names the
     nodes of a cycle. Names that are ``given``, and those that no node here computes, are no dependencies.
     """
-    needs = _needs(nodes, given)
+    needs = _dependencies(nodes, given)
     if all(before < index for index, one in enumerate(needs) for before in one):
         return list(range(len(nodes)))
     waiting = [len(one) for one in needs]
@@ -38,11 +38,11 @@ def conversion_order(nodes: Sequence[onnx.NodeProto], source: str, given: Contai
             if not waiting[after]:
                 heapq.heappush(ready, after)
     if len(order) < len(nodes):
-        _refuse_cycle(nodes, needs, {index for index, count in enumerate(waiting) if count}, source)
+        _raise_cycle(nodes, needs, {index for index, count in enumerate(waiting) if count}, source)
     return order
 
 
-def _needs(nodes: Sequence[onnx.NodeProto], given: Container[str]) -> list[dict[int, str]]:
+def _dependencies(nodes: Sequence[onnx.NodeProto], given: Container[str]) -> list[dict[int, str]]:
     """The nodes that each node depends on, with the name of a value that it reads."""
     makers: dict[str, int] = {}
     for index, node in enumerate(nodes):
@@ -66,7 +66,7 @@ def names_read(node: onnx.NodeProto) -> Iterator[str]:
             stack.extend((child, hidden) for child in graph.node)
 
 
-def _refuse_cycle(
+def _raise_cycle(
     nodes: Sequence[onnx.NodeProto], needs: Sequence[dict[int, str]], left: set[int], source: str
 ) -> None:
     """Raise the error that names a cycle: each of ``left`` depends on another of them."""
@@ -79,8 +79,8 @@ def _refuse_cycle(
         path.append(before)
     cycle = path[place[before] :]
     links = []
-    for one, following in zip(cycle[:MOST_NAMED], [*cycle[1:], cycle[0]], strict=False):
+    for one, following in zip(cycle[:MAX_NAMED], [*cycle[1:], cycle[0]], strict=False):
         maker = functions.label(nodes[following], following)
         links.append(f"{functions.label(nodes[one], one)} takes {needs[one][following]!r} from {maker}")
-    more = f", and so on through {len(cycle)} nodes" if len(cycle) > MOST_NAMED else ""
+    more = f", and so on through {len(cycle)} nodes" if len(cycle) > MAX_NAMED else ""
     raise ModelError(f"{source}: the nodes are in a cycle: {', '.join(links)}{more}")

@@ -12,8 +12,8 @@ _RANDOM = (
     "RandomUniform",
     "RandomUniformLike",
 )
-_ELSEWHERE = {"ImageDecoder": "it decodes files: give the model the decoded image"}
-_LISTED = 5
+_ALTERNATIVES = {"ImageDecoder": "it decodes files: give the model the decoded image"}
+_MAX_LISTED = 5
 
 
 def advice(domain: str, op_type: str) -> str:
@@ -26,8 +26,8 @@ def advice(domain: str, op_type: str) -> str:
         return "strings are not supported: convert the text to numbers before the model"
     if domain == "" and op_type in _RANDOM:
         return "random numbers are not supported: make them an input of the model"
-    if domain == "" and op_type in _ELSEWHERE:
-        return _ELSEWHERE[op_type]
+    if domain == "" and op_type in _ALTERNATIVES:
+        return _ALTERNATIVES[op_type]
     return "write a converter for it: docs/adding_an_operator.md"
 
 
@@ -35,7 +35,7 @@ def missing_operators(source: str, missing: Mapping[tuple[str, str], Sequence[st
     """Return the error's text; ``missing`` has the nodes' names by (domain, operator)."""
     rows = [f"{source}: operators that are not supported:"]
     for (domain, op_type), nodes in sorted(missing.items()):
-        shown = ", ".join(map(repr, nodes[:_LISTED])) + (", ..." if len(nodes) > _LISTED else "")
+        shown = ", ".join(map(repr, nodes[:_MAX_LISTED])) + (", ..." if len(nodes) > _MAX_LISTED else "")
         name = f"{domain}.{op_type}" if domain else op_type
         rows.append(f"  {name}: {len(nodes)} node{'s' if len(nodes) > 1 else ''} ({shown})")
         rows.append(f"    {advice(domain, op_type)}")

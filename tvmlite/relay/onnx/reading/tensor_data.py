@@ -19,7 +19,7 @@ from tvmlite.core import mapped
 LARGE_BYTES = 1 << 16
 """The least bytes of a large tensor; smaller ones are left to protobuf."""
 
-OWN = "\0"
+EMBEDDED = "\0"
 """The location of external data that is in the serialized model itself: no file can have this name."""
 
 DEEPEST_MESSAGE = 100
@@ -52,7 +52,7 @@ class _Malformed(ValueError):
 
 
 def without_large_tensors(serialized: np.ndarray) -> bytes:
-    """Return the model ``serialized`` (uint8) with the data of large tensors made external, at ``OWN``.
+    """Return the model ``serialized`` (uint8) with the data of large tensors made external, at ``EMBEDDED``.
 
     A malformed model is returned unchanged: protobuf's error is better.
     """
@@ -77,7 +77,7 @@ def _message(view: memoryview, begin: int, end: int, descriptor: Any, depth: int
         inner = descriptor.fields_by_number[number].message_type
         if inner is not None:
             below = _message(view, first, stop, inner, depth - 1)
-            key, size = _varint_of(number << 3 | _BYTES), _varint_of(sum(map(len, below)))
+            key, size = _encode_varint(number << 3 | _BYTES), _encode_varint(sum(map(len, below)))
             parts += [view[copied:start], key, size, *below]
             copied = stop
     return [*parts, view[copied:end]]
@@ -100,7 +100,7 @@ def _tensor(view: memoryview, begin: int, end: int) -> list[Part]:
 
 def _reference(offset: int, length: int) -> bytes:
     """The fields of a TensorProto whose data is in the serialized model."""
-    where = {"location": OWN, "offset": str(offset), "length": str(length)}
+    where = {"location": EMBEDDED, "offset": str(offset), "length": str(length)}
     entries = [onnx.StringStringEntryProto(key=key, value=value) for key, value in where.items()]
     tensor = onnx.TensorProto(data_location=onnx.TensorProto.EXTERNAL, external_data=entries)
     return tensor.SerializeToString()
@@ -111,12 +111,12 @@ def _fields(view: memoryview, at: int, end: int) -> Iterator[tuple[int, int, int
     and where they end. Numbers have no bytes: these begin where the field ends."""
     while at < end:
         start = at
-        key, at = _varint(view, at, end)
+        key, at = _decode_varint(view, at, end)
         kind, size = key & 7, 0
         if kind == _VARINT:
-            _, at = _varint(view, at, end)
+            _, at = _decode_varint(view, at, end)
         elif kind == _BYTES:
-            size, at = _varint(view, at, end)
+            size, at = _decode_varint(view, at, end)
         elif kind in (_FIXED64, _FIXED32):
             at += 8 if kind == _FIXED64 else 4
         else:
@@ -127,7 +127,7 @@ def _fields(view: memoryview, at: int, end: int) -> Iterator[tuple[int, int, int
         yield key >> 3, start, first, at
 
 
-def _varint(view: memoryview, at: int, end: int) -> tuple[int, int]:
+def _decode_varint(view: memoryview, at: int, end: int) -> tuple[int, int]:
     """The number at ``at``, seven bits per byte, and the position after it."""
     value = shift = 0
     while at < end and shift < 64:
@@ -139,7 +139,7 @@ def _varint(view: memoryview, at: int, end: int) -> tuple[int, int]:
     raise _Malformed
 
 
-def _varint_of(value: int) -> bytes:
+def _encode_varint(value: int) -> bytes:
     """Encode ``value``, not negative, with seven bits per byte."""
     encoded = bytearray()
     while value > 127:

@@ -11,7 +11,7 @@ from tvmlite.relay.ir.nodes import Call
 from tvmlite.relay.ir.op import REQUIRED, Fuse, operator
 from tvmlite.relay.ir.types import Shape, TensorType, num_elements
 from tvmlite.relay.ops import windows
-from tvmlite.relay.ops.common import agree, fault, ravelled
+from tvmlite.relay.ops.common import expect_extent, fault, ravelled
 from tvmlite.relay.ops.convolutions.conv import converted, sum_dtype
 from tvmlite.te import expr as e
 from tvmlite.te.templates import anchors
@@ -30,19 +30,19 @@ def _infer(call: Call, data: TensorType) -> TensorType:
     taps, rows = math.prod(geometry.kernel), data.shape[1]
     if isinstance(rows, int) and isinstance(taps, int) and rows % taps:
         raise fault(call, f"data has {rows} rows, expected a multiple of the {taps} elements of a window")
-    agree(call, "the number of windows", data.shape[2], num_elements(blocks))
+    expect_extent(call, "the number of windows", data.shape[2], num_elements(blocks))
     return TensorType((data.shape[0], rows // taps, *call["image_shape"]), data.dtype)
 
 
 def _numpy(call: Call, data: np.ndarray) -> np.ndarray:
     geometry, blocks = _geometry(call)
-    image, begins, kernel = call["image_shape"], geometry.begins, windows.known(geometry.kernel)
+    image, begins, kernel = call["image_shape"], geometry.begins, windows.as_ints(geometry.kernel)
     n, channels = data.shape[0], data.shape[1] // math.prod(kernel)
-    rows = data.reshape(n, channels, *kernel, *windows.known(blocks)).astype(sum_dtype(data.dtype.name))
-    reach = zip(begins, image, geometry.reach(blocks), strict=True)
+    rows = data.reshape(n, channels, *kernel, *windows.as_ints(blocks)).astype(sum_dtype(data.dtype.name))
+    reach = zip(begins, image, geometry.covered_extents(blocks), strict=True)
     canvas = np.zeros((n, channels, *(max(b + size, end) for b, size, end in reach)), rows.dtype)
     for tap, position in geometry.taps():
-        view = windows.strided_windows(canvas, position, windows.known(blocks), geometry.strides)
+        view = windows.strided_windows(canvas, position, windows.as_ints(blocks), geometry.strides)
         view += rows[(slice(None), slice(None), *tap)]
     crop = tuple(slice(b, b + size) for b, size in zip(begins, image, strict=True))
     return canvas[(slice(None), slice(None), *crop)].astype(data.dtype)

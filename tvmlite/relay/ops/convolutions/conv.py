@@ -83,7 +83,7 @@ def check_kernel_size(call: Call, kernel: Shape, rank: int) -> None:
     """Raise a type error if ``kernel_size`` is given and is not the weight's."""
     if call["kernel_size"] is None:
         return
-    stated = windows.spatial(call, "kernel_size", rank)
+    stated = windows.spatial_attr(call, "kernel_size", rank)
     if any(not same_dim(a, b) for a, b in zip(stated, kernel, strict=True)):
         raise fault(call, f"kernel_size is {stated}, the weight's is {show_shape(kernel)}")
 
@@ -197,7 +197,7 @@ def convolved_numpy(call: Call, data: np.ndarray, weight: np.ndarray, groups: in
     """Compute the convolution ``call`` of channels-first ``data`` and a plain ``weight`` in ``groups``."""
     dtype = result_dtype(call, data.dtype.name)
     work, geometry = np.dtype(sum_dtype(dtype)), windows.geometry(call, weight.shape[2:], rank)
-    shape = windows.known(geometry.extents(data.shape[2:]))
+    shape = windows.as_ints(geometry.extents(data.shape[2:]))
     source = windows.padded_numpy(data, geometry.begins, geometry.ends, 0)
     source = source.reshape(data.shape[0], groups, -1, *source.shape[2:]).astype(work)
     filters = weight.reshape(groups, -1, *weight.shape[1:]).astype(work)

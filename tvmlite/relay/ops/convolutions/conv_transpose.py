@@ -90,7 +90,7 @@ def transposed_compute(rank: int) -> Callable[..., te.Tensor]:
 
     def compute(call: Call, data: te.Tensor, weight: te.Tensor) -> te.Tensor:
         dtype = result_dtype(call, data.dtype)
-        strides = windows.spatial(call, "strides", rank)
+        strides = windows.spatial_attr(call, "strides", rank)
         shape = _extents(call, data.shape[2:], weight.shape[2:], rank)
         phases = _phases(call, data, weight, shape, strides, sum_dtype(dtype))
         result = te.compute(
@@ -118,12 +118,12 @@ def _phases(
     rank, groups = len(strides), call["groups"]
     begins, _ = windows.padding_of(call, rank)
     filters = _phase_filters(call, weight, strides)
-    taps = windows.known(filters.shape[2 + rank :])
+    taps = windows.as_ints(filters.shape[2 + rank :])
     steps = tuple(normal_dim((y + (s - 1)) // s) for y, s in zip(shape, strides, strict=True))
     before = [max(0, t - 1 - b // s) for t, b, s in zip(taps, begins, strides, strict=True)]
     reach = tuple(normal_dim(q + (b + s - 1) // s) for q, b, s in zip(steps, begins, strides, strict=True))
     after = [normal_dim(q - n) for q, n in zip(reach, data.shape[2:], strict=True)]
-    source = _margins(data, before, after, reach)
+    source = _pad_or_crop(data, before, after, reach)
     inputs, per_group = data.shape[1] // groups, weight.shape[1]
     channel = te.reduce_axis(inputs, name="ic")
     axes = [te.reduce_axis(t, name=f"k{n}") for n, t in enumerate(taps)]
@@ -142,7 +142,7 @@ def _phases(
     return te.compute(whole, element, name="phases", tag="conv2d", attrs={"groups": groups})
 
 
-def _margins(data: te.Tensor, before: list[int], after: list[Any], steps: tuple[Any, ...]) -> te.Tensor:
+def _pad_or_crop(data: te.Tensor, before: list[int], after: list[Any], steps: tuple[Any, ...]) -> te.Tensor:
     """``before`` zeros, then ``data``, cut or padded with zeros to ``steps`` elements."""
     if not any(before) and all(isinstance(a, int) and a <= 0 for a in after):
         return data
@@ -165,8 +165,8 @@ def _phase_filters(call: Call, weight: te.Tensor, strides: tuple[int, ...]) -> t
     """``filters[o, i, r.., j..]``: ``(r + b) % s + j * s`` in the dilated kernel, zero past its end."""
     rank, groups = len(strides), call["groups"]
     begins, _ = windows.padding_of(call, rank)
-    dilation = windows.spatial(call, "dilation", rank)
-    kernel = windows.known(weight.shape[2:])
+    dilation = windows.spatial_attr(call, "dilation", rank)
+    kernel = windows.as_ints(weight.shape[2:])
     spans = [(k - 1) * d + 1 for k, d in zip(kernel, dilation, strict=True)]
     taps = [-(-n // s) for n, s in zip(spans, strides, strict=True)]
     per_group, inputs = weight.shape[1], weight.shape[0] // groups
@@ -201,7 +201,7 @@ def transposed_numpy(rank: int) -> Callable[..., np.ndarray]:
         work, geometry = np.dtype(sum_dtype(dtype)), windows.geometry(call, weight.shape[2:], rank)
         sizes, begins = data.shape[2:], geometry.begins
         shape = _extents(call, sizes, weight.shape[2:], rank)
-        reach = zip(geometry.reach(sizes), begins, shape, strict=True)
+        reach = zip(geometry.covered_extents(sizes), begins, shape, strict=True)
         source = data.reshape(data.shape[0], groups, -1, math.prod(sizes)).astype(work)
         filters = weight.reshape(groups, -1, *weight.shape[1:]).astype(work)
         whole = (max(n, b + y) for n, b, y in reach)

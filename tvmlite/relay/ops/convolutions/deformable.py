@@ -11,7 +11,7 @@ from tvmlite.relay.ir.nodes import Call
 from tvmlite.relay.ir.op import REQUIRED, Fuse, operator
 from tvmlite.relay.ir.types import TensorType
 from tvmlite.relay.ops import windows
-from tvmlite.relay.ops.common import FLOAT, agree, expect, fault, one_dtype
+from tvmlite.relay.ops.common import FLOAT, expect, expect_extent, fault, one_dtype
 from tvmlite.relay.ops.images import sampling
 from tvmlite.te import expr as e
 from tvmlite.te.tensor.declare import compute
@@ -33,16 +33,16 @@ def _infer(call: Call, data: TensorType, offset: TensorType, mask: TensorType) -
     shape, taps = geometry.extents(data.shape[2:]), math.prod(geometry.kernel)
     windows.check_extents(call, shape, data)
     for name, given, count in (("offset", offset, 2 * groups * taps), ("mask", mask, groups * taps)):
-        agree(call, f"the batch of {name}", given.shape[0], data.shape[0])
-        agree(call, f"the second axis of {name}", given.shape[1], count)
+        expect_extent(call, f"the batch of {name}", given.shape[0], data.shape[0])
+        expect_extent(call, f"the second axis of {name}", given.shape[1], count)
         for axis in (0, 1):
-            agree(call, f"the extent {axis + 2} of {name}", given.shape[axis + 2], shape[axis])
+            expect_extent(call, f"the extent {axis + 2} of {name}", given.shape[axis + 2], shape[axis])
     return TensorType((data.shape[0], channels, taps, *shape), dtype)
 
 
 def _numpy(call: Call, data: np.ndarray, offset: np.ndarray, mask: np.ndarray) -> np.ndarray:
     geometry, (n, c, _, _) = windows.geometry(call, "kernel_size", 2), data.shape
-    shape = windows.known(geometry.extents(data.shape[2:]))
+    shape = windows.as_ints(geometry.extents(data.shape[2:]))
     work = np.float64 if data.dtype == np.float64 else np.float32
     groups, taps = call["deformable_groups"], math.prod(geometry.kernel)
     moved = offset.reshape(n, groups, taps, 2, *shape).repeat(c // groups, axis=1).astype(work)
@@ -56,7 +56,7 @@ def _numpy(call: Call, data: np.ndarray, offset: np.ndarray, mask: np.ndarray) -
         if call["zero_before"]:
             factors.append(places >= 0)
     lead = (np.arange(n).reshape(-1, 1, 1, 1, 1), np.arange(c).reshape(1, -1, 1, 1, 1))
-    result = sampling.weighted_numpy(data.astype(work), lead, found, zeros=True)
+    result = sampling.interpolate_numpy(data.astype(work), lead, found, zeros=True)
     for one in factors:
         result = result * one
     return result.astype(data.dtype)
@@ -101,9 +101,9 @@ def deformable_im2col(call: Call, data: Tensor, offset: Tensor, mask: Tensor) ->
         for axis, step in enumerate((tap // columns, tap % columns)):
             start = at[axis] * strides[axis] - begins[axis] + step * dilation[axis]
             x = e.cast(work, start) + e.cast(work, offset[(n, number * 2 + axis, *at)])
-            found.append(sampling.linear_taps(sampling.near(x, data.shape[2 + axis])))
+            found.append(sampling.linear_taps(sampling.clamp_coordinate(x, data.shape[2 + axis])))
             inside.append(x >= 0)
-        value = sampling.weighted(data, (n, c), found, zeros=True, work=work)
+        value = sampling.interpolate(data, (n, c), found, zeros=True, work=work)
         if call["zero_before"]:
             value = e.Select(e.all_of(inside), value, e.const(0, work))
         return e.cast(data.dtype, value * e.cast(work, mask[(n, number, *at)]))

@@ -22,7 +22,7 @@ def _numpy(call: Call, data: np.ndarray, offset: np.ndarray, weight: np.ndarray)
     """Compute the elements one by one, in float64."""
     outputs, inputs, *kernel = weight.shape
     geometry = windows.geometry(call, tuple(kernel), 2)
-    rows, columns = windows.known(geometry.extents(data.shape[2:]))
+    rows, columns = windows.as_ints(geometry.extents(data.shape[2:]))
     taps, groups, moved = math.prod(kernel), call["groups"], call["deformable_groups"]
     channels = data.shape[1]
     places = offset.astype(np.float64).reshape(len(data), moved, taps, 2, rows, columns)
@@ -37,11 +37,11 @@ def _numpy(call: Call, data: np.ndarray, offset: np.ndarray, weight: np.ndarray)
                     y * geometry.strides[0] - geometry.begins[0] + ky * geometry.dilation[0] + dy,
                     x * geometry.strides[1] - geometry.begins[1] + kx * geometry.dilation[1] + dx,
                 )
-                result[n, o, y, x] += weight[o, i, ky, kx] * _between(data[n, c], *at)
+                result[n, o, y, x] += weight[o, i, ky, kx] * _interpolate(data[n, c], *at)
     return result.astype(result_dtype(call, data.dtype.name))
 
 
-def _between(plane: np.ndarray, y: float, x: float) -> float:
+def _interpolate(plane: np.ndarray, y: float, x: float) -> float:
     """Interpolate ``plane`` at ``(y, x)``: 0 before the first pixel, falling to 0 after the last."""
     total = 0.0
     if y < 0 or x < 0:
@@ -99,7 +99,7 @@ def deformable_conv2d(call: Call, data: Expr, offset: Expr, weight: Expr) -> Exp
     return cast(made, result_dtype(call, x.dtype))
 
 
-any_layout.accept(
+any_layout.accept_layouts(
     "nn.deformable_conv2d",
     any_layout.Layouts(
         {"data_layout": "NCHW", "kernel_layout": "OIHW"}, ("data_layout", "data_layout", "kernel_layout")

@@ -51,13 +51,13 @@ def pooled_extents(call: Call, sizes: Shape, rank: int) -> Shape:
     return geometry.extents(sizes, call["ceil_mode"], call["starts_inside"])
 
 
-def _overhang(call: Call, sizes: Shape, shape: Shape, geometry: windows.Geometry) -> tuple[int, ...]:
+def _end_padding(call: Call, sizes: Shape, shape: Shape, geometry: windows.Geometry) -> tuple[int, ...]:
     """The padding after the data that covers every window, including those beyond the end in ceil mode."""
     if not call["ceil_mode"]:
         return geometry.ends
     more = []
     for size, n, s, b, f in zip(
-        sizes, geometry.reach(shape), geometry.strides, geometry.begins, geometry.ends, strict=True
+        sizes, geometry.covered_extents(shape), geometry.strides, geometry.begins, geometry.ends, strict=True
     ):
         reach = n - b - size
         more.append(max(f, reach) if isinstance(reach, int) else f + s - 1)
@@ -74,7 +74,7 @@ def _windows_of(
     geometry = windows.geometry(call, "pool_size", rank)
     sizes, lanes = data.shape[2 : 2 + rank], data.shape[2 + rank :]
     shape = pooled_extents(call, sizes, rank)
-    more = _overhang(call, sizes, shape, geometry)
+    more = _end_padding(call, sizes, shape, geometry)
     source = windows.padded(data, geometry.begins, more, fill, trailing=len(lanes))
     axes = [te.reduce_axis(k, name=f"k{n}") for n, k in enumerate(geometry.kernel)]
 
@@ -85,7 +85,7 @@ def _windows_of(
 
 
 def _tag(call: Call, rank: int) -> str:
-    return "pool_blocked" if windows.block_of(call, "layout", rank) else "pool"
+    return "pool_blocked" if windows.channel_block(call, "layout", rank) else "pool"
 
 
 def max_pool_compute(rank: int) -> Callable[..., te.Tensor]:
@@ -120,8 +120,8 @@ def avg_pool_compute(rank: int) -> Callable[..., te.Tensor]:
         )
         mean = te.compute(
             total.shape,
-            lambda n, c, *at: divided(
-                total[(n, c, *at)], _count(call, data.shape[2 : 2 + rank], at[:rank], rank)
+            lambda n, c, *at: mean_of(
+                total[(n, c, *at)], _divisor(call, data.shape[2 : 2 + rank], at[:rank], rank)
             ),
             name="avg_pool",
             tag="elemwise",
@@ -138,13 +138,13 @@ def _mean_dtype(dtype: str) -> str:
     return dtype if dtypes.bits(dtype) >= 32 else "int32"
 
 
-def divided(total: e.Expr, count: Any) -> e.Expr:
+def mean_of(total: e.Expr, count: Any) -> e.Expr:
     """The mean of ``count`` elements with the sum ``total``, rounded towards 0 for integers."""
     divisor = e.cast(total.dtype, count)
     return total / divisor if dtypes.is_float(total.dtype) else e.TruncDiv(total, divisor)
 
 
-def _count(call: Call, sizes: Shape, at: tuple[Any, ...], rank: int) -> Any:
+def _divisor(call: Call, sizes: Shape, at: tuple[Any, ...], rank: int) -> Any:
     """The divisor of the mean of the window at ``at``: its elements inside the data, or the padded data."""
     geometry = windows.geometry(call, "pool_size", rank)
     whole, axes = (
@@ -171,9 +171,9 @@ def pool_numpy(rank: int, mean: bool) -> Callable[..., np.ndarray]:
         sizes, trailing = data.shape[2 : 2 + rank], data.ndim - 2 - rank
         geometry, shape = (
             windows.geometry(call, "pool_size", rank),
-            windows.known(pooled_extents(call, sizes, rank)),
+            windows.as_ints(pooled_extents(call, sizes, rank)),
         )
-        more = _overhang(call, sizes, tuple(shape), geometry)
+        more = _end_padding(call, sizes, tuple(shape), geometry)
         work = np.dtype(_mean_dtype(data.dtype.name)) if mean else data.dtype
         fill = 0 if mean else dtypes.limits(data.dtype.name)[0]
         source = windows.padded_numpy(data.astype(work), geometry.begins, more, fill, trailing)

@@ -28,7 +28,7 @@ def _infer(call: Call, data: TensorType) -> TensorType:
     return TensorType((*data.shape[:2], *shape), "int64")
 
 
-def _flat(call: Call, at: Any, sizes: Any) -> Any:
+def _flat_index(call: Call, at: Any, sizes: Any) -> Any:
     """The flat index of ``at`` in a plane, row-major, or column-major with ``column_major``."""
     pairs = list(zip(at, sizes, strict=True))
     number: Any = 0
@@ -39,7 +39,7 @@ def _flat(call: Call, at: Any, sizes: Any) -> Any:
 
 def _numpy(call: Call, data: np.ndarray) -> np.ndarray:
     rank, sizes = data.ndim - 2, data.shape[2:]
-    shape = windows.known(pooled_extents(call, sizes, rank))
+    shape = windows.as_ints(pooled_extents(call, sizes, rank))
     geometry = windows.geometry(call, "pool_size", rank)
     best = np.zeros((*data.shape[:2], *shape), data.dtype)
     found = np.full(best.shape, -1, np.int64)
@@ -49,8 +49,11 @@ def _numpy(call: Call, data: np.ndarray) -> np.ndarray:
         inside = np.logical_and.reduce([(y >= 0) & (y < n) for y, n in zip(at, sizes, strict=True)])
         safe = [np.clip(y, 0, n - 1) for y, n in zip(at, sizes, strict=True)]
         value = data[(slice(None), slice(None), *safe)]
-        wins = inside & ((found < 0) | ((best == best) & ~(value <= best)))
-        best, found = np.where(wins, value, best), np.where(wins, _flat(call, safe, sizes), found)
+        replaces = inside & ((found < 0) | ((best == best) & ~(value <= best)))
+        best, found = (
+            np.where(replaces, value, best),
+            np.where(replaces, _flat_index(call, safe, sizes), found),
+        )
     planes = np.arange(data.shape[0] * data.shape[1]).reshape(*data.shape[:2], *(1,) * rank)
     return found + planes * int(np.prod(sizes, dtype=np.int64))
 
@@ -91,9 +94,9 @@ def max_pool_indices(call: Call, data: Tensor) -> Tensor:
                     ]
                 )
                 value = loops.load(read, n, c, *places)
-                place = _flat(call, places, [loops.index(size) for size in sizes])
+                place = _flat_index(call, places, [loops.index(size) for size in sizes])
                 take = loop.sequence(best.set(value), found.set(place))
-                return loop.If(inside, loop.If(_wins(value, best.value, found.value), take))
+                return loop.If(inside, loop.If(_replaces_best(value, best.value, found.value), take))
 
             first = loop.sequence(best.set(e.const(0, data.dtype)), found.set(e.const(-1, loops.INT)))
             number = found.value + (n * loops.index(data.shape[1]) + c) * loops.index(plane)
@@ -107,7 +110,7 @@ def max_pool_indices(call: Call, data: Tensor) -> Tensor:
     return loops.extern("max_pool_indices", [data], [(shape, "int64")], body)[0]
 
 
-def _wins(value: e.Expr, best: e.Expr, found: e.Expr) -> e.Expr:
+def _replaces_best(value: e.Expr, best: e.Expr, found: e.Expr) -> e.Expr:
     """Whether ``value`` is the first element, greater than ``best``, or the first NaN."""
     if not dtypes.is_float(value.dtype):
         return e.Or(found < 0, e.Less(best, value))

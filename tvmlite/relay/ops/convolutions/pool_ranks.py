@@ -29,23 +29,23 @@ def _output_size(call: Call, sizes: Shape) -> tuple[Any, ...]:
     return given
 
 
-def _pooled(call: Call, data: Expr, kind: str, rank: int) -> Expr:
+def _adaptive_pool(call: Call, data: Expr, kind: str, rank: int) -> Expr:
     """Pool the planes, then the depth: regions along one axis do not depend on the other axes."""
     windows.check_layout(call, "layout", rank)
     type_ = tensor_type_of(data)
     windows.check_rank(call, "data", type_, rank + 2)
     batch, channels, *sizes = type_.shape
-    cuts = _output_size(call, tuple(sizes))
+    size = _output_size(call, tuple(sizes))
     name = f"nn.adaptive_{kind}_pool2d"
     if rank == 1:
         plane = reshaped(data, (batch, channels, 1, sizes[0]))
-        return reshaped(make(name, plane, output_size=(1, *cuts)), (batch, channels, *cuts))
+        return reshaped(make(name, plane, output_size=(1, *size)), (batch, channels, *size))
     planes = reshaped(data, (batch, channels * sizes[0], *sizes[1:]))
-    planes = make(name, planes, output_size=cuts[1:])
-    pixels = num_elements(cuts[1:])
+    planes = make(name, planes, output_size=size[1:])
+    pixels = num_elements(size[1:])
     columns = reshaped(planes, (batch, channels, sizes[0], pixels))
-    made = make(name, columns, output_size=(cuts[0], pixels))
-    return reshaped(made, (batch, channels, *cuts))
+    made = make(name, columns, output_size=(size[0], pixels))
+    return reshaped(made, (batch, channels, *size))
 
 
 def _numpy(kind: str, rank: int) -> Callable[..., np.ndarray]:
@@ -70,7 +70,7 @@ def _numpy(kind: str, rank: int) -> Callable[..., np.ndarray]:
 
 def _register(kind: str, rank: int) -> None:
     def rule(call: Call, data: Expr) -> Expr:
-        return _pooled(call, data, kind, rank)
+        return _adaptive_pool(call, data, kind, rank)
 
     what = "The mean" if kind == "avg" else "The greatest element"
     layout = {"layout": windows.LAYOUTS[rank], "out_layout": ""}
@@ -83,11 +83,11 @@ def _register(kind: str, rank: int) -> None:
         open_attrs=("output_size",),
     )(rule)
 
-    def whole(call: Call, data: Expr) -> Expr:
-        return _pooled(call, data, kind, rank)
+    def global_rule(call: Call, data: Expr) -> Expr:
+        return _adaptive_pool(call, data, kind, rank)
 
-    whole.__doc__ = f"{what} over all elements along {rank} axes."
-    written_out(f"nn.global_{kind}_pool{rank}d", reference=reference, attrs=layout)(whole)
+    global_rule.__doc__ = f"{what} over all elements along {rank} axes."
+    written_out(f"nn.global_{kind}_pool{rank}d", reference=reference, attrs=layout)(global_rule)
 
 
 for _rank in (1, 3):

@@ -16,7 +16,7 @@ from tvmlite.relay.ir.types import Dim, TensorType
 from tvmlite.relay.ops import windows
 from tvmlite.relay.ops.common import fault
 from tvmlite.relay.ops.convolutions.conv import converted, sum_dtype
-from tvmlite.relay.ops.convolutions.pool import divided
+from tvmlite.relay.ops.convolutions.pool import mean_of
 from tvmlite.relay.ops.register import anchored
 from tvmlite.te import expr as e
 from tvmlite.te.templates import anchors
@@ -29,7 +29,7 @@ def global_type(call: Call, data: TensorType) -> TensorType:
     return TensorType((*data.shape[:2], 1, 1, *data.shape[4:]), data.dtype)
 
 
-_whole = partial(
+_global_pool = partial(
     anchored, infer=global_type, attrs={"layout": "NCHW", "out_layout": ""}, schedule=anchors.PLANE_REDUCTION
 )
 
@@ -50,7 +50,7 @@ def global_max_numpy(call: Call, data: np.ndarray) -> np.ndarray:
     return data.max(axis=(2, 3), keepdims=True)
 
 
-@_whole("nn.global_max_pool2d", reference=global_max_numpy, rounding=Rounding.NEVER)
+@_global_pool("nn.global_max_pool2d", reference=global_max_numpy, rounding=Rounding.NEVER)
 def global_max_pool2d(call: Call, data: te.Tensor) -> te.Tensor:
     """The greatest element of each plane: ``(n, c, h, w)`` to ``(n, c, 1, 1)``."""
     return _planes(data, reducers.max_reduce, "global_max_pool")
@@ -61,13 +61,13 @@ def global_avg_numpy(call: Call, data: np.ndarray) -> np.ndarray:
     return data.astype(sum_dtype(data.dtype.name)).mean(axis=(2, 3), keepdims=True).astype(data.dtype)
 
 
-@_whole("nn.global_avg_pool2d", reference=global_avg_numpy, homogeneous=True)
+@_global_pool("nn.global_avg_pool2d", reference=global_avg_numpy, homogeneous=True)
 def global_avg_pool2d(call: Call, data: te.Tensor) -> te.Tensor:
     """The mean of each plane: ``(n, c, h, w)`` to ``(n, c, 1, 1)``."""
     total = _planes(data, reducers.sum, "plane_sum")
     count = data.shape[2] * data.shape[3]
     mean = te.compute(
-        total.shape, lambda *i: divided(total[i], count), name="global_avg_pool", tag="elemwise"
+        total.shape, lambda *i: mean_of(total[i], count), name="global_avg_pool", tag="elemwise"
     )
     return converted(mean, data.dtype)
 
@@ -90,16 +90,16 @@ def _output_size(call: Call, data: Any) -> tuple[Dim, ...]:
     return sizes * 2 if len(sizes) == 1 else sizes
 
 
-def _region(index: Any, size: Dim, cuts: Dim) -> tuple[Any, Any]:
-    """Where region ``index`` of an axis cut into ``cuts`` regions begins and ends; neighbours may overlap."""
-    return index * size // cuts, ((index + 1) * size + (cuts - 1)) // cuts
+def _region(index: Any, size: Dim, count: Dim) -> tuple[Any, Any]:
+    """Where region ``index`` of an axis cut into ``count`` regions begins and ends; regions may overlap."""
+    return index * size // count, ((index + 1) * size + (count - 1)) // count
 
 
 def _adaptive_stages(call: Call, data: te.Tensor, reducer: Callable[..., Any], dtype: str) -> te.Tensor:
     height, width = data.shape[2:]
     rows, columns = _output_size(call, data)
-    down = te.reduce_axis(_longest(height, rows), "h")
-    along = te.reduce_axis(_longest(width, columns), "w")
+    down = te.reduce_axis(_max_region_extent(height, rows), "h")
+    along = te.reduce_axis(_max_region_extent(width, columns), "w")
 
     def element(n: Any, c: Any, y: Any, x: Any) -> e.Expr:
         (top, bottom), (left, right) = _region(y, height, rows), _region(x, width, columns)
@@ -111,18 +111,18 @@ def _adaptive_stages(call: Call, data: te.Tensor, reducer: Callable[..., Any], d
     return te.compute((*data.shape[:2], rows, columns), element, name="regions", tag="reduce")
 
 
-def _longest(size: Dim, cuts: Dim) -> Dim:
-    """The longest of ``cuts`` regions of ``size`` elements; an upper bound if one is unknown."""
-    if isinstance(size, int) and isinstance(cuts, int):
-        return max(-(-(i + 1) * size // cuts) - i * size // cuts for i in range(cuts))
-    return (size + (cuts - 1)) // cuts + 1
+def _max_region_extent(size: Dim, count: Dim) -> Dim:
+    """The longest of ``count`` regions of ``size`` elements; an upper bound if one is unknown."""
+    if isinstance(size, int) and isinstance(count, int):
+        return max(-(-(i + 1) * size // count) - i * size // count for i in range(count))
+    return (size + (count - 1)) // count + 1
 
 
 def adaptive_numpy(reduce: Callable[..., np.ndarray]) -> Callable[..., np.ndarray]:
     """Return the reference: ``reduce`` of each region, one after the other."""
 
     def reference(call: Call, data: np.ndarray) -> np.ndarray:
-        rows, columns = windows.known(_output_size(call, data))
+        rows, columns = windows.as_ints(_output_size(call, data))
         result = np.empty((*data.shape[:2], rows, columns), data.dtype)
         for y in range(rows):
             for x in range(columns):
@@ -159,7 +159,7 @@ def adaptive_avg_pool2d(call: Call, data: te.Tensor) -> te.Tensor:
 
     def mean(n: Any, c: Any, y: Any, x: Any) -> e.Expr:
         (top, bottom), (left, right) = _region(y, height, rows), _region(x, width, columns)
-        return divided(total[n, c, y, x], (bottom - top) * (right - left))
+        return mean_of(total[n, c, y, x], (bottom - top) * (right - left))
 
     result = te.compute(total.shape, mean, name="adaptive_avg_pool", tag="elemwise")
     return converted(result, data.dtype)

@@ -10,7 +10,7 @@ import numpy as np
 
 from tvmlite.relay.ir.nodes import Call
 from tvmlite.relay.ir.op import choice
-from tvmlite.relay.ops.common import FLOAT, data_type, horner, intrinsic, quietly
+from tvmlite.relay.ops.common import FLOAT, data_type, horner, intrinsic, numpy_reference
 from tvmlite.relay.ops.convolutions.conv import sum_dtype
 from tvmlite.relay.ops.elementwise.unary import erf_numpy, wide_numpy
 from tvmlite.relay.ops.register import Indices, elemwise
@@ -33,13 +33,13 @@ LOG_TAIL = (
 """Coefficients of ``log(erfc(a / sqrt 2)) / a`` in powers of ``a`` on 0 .. 6: a minimax fit (Lawson's
 iteration) of ``a erfc(a / sqrt 2) / 2``, with an error of 1.2e-8. Times ``a`` it decreases for all ``a``."""
 
-TAIL_ENDS = 10.25
+TAIL_LIMIT = 10.25
 """The greatest ``a`` at which that tail is evaluated; beyond, it keeps its value there, 1.2e-37. Further out
 its exponential would be subnormal, which takes some processors ten times as long."""
 
 
-def _wide(function: Callable[..., np.ndarray]) -> Callable[..., np.ndarray]:
-    return quietly(wide_numpy(function))
+def _float64_reference(function: Callable[..., np.ndarray]) -> Callable[..., np.ndarray]:
+    return numpy_reference(wide_numpy(function))
 
 
 def _gelu_numpy(call: Call, data: np.ndarray) -> np.ndarray:
@@ -52,7 +52,7 @@ def _gelu_numpy(call: Call, data: np.ndarray) -> np.ndarray:
         return (0.5 * x * (1 + curve)).astype(data.dtype)
 
 
-def _smooth(name: str, reference: Callable[..., np.ndarray], **columns: Any) -> Callable[..., Any]:
+def _register(name: str, reference: Callable[..., np.ndarray], **columns: Any) -> Callable[..., Any]:
     """Register ``formula(call, x)`` of floats as the operator ``name``; ``x`` is in the dtype of sums."""
 
     def register(formula: Callable[[Call, e.Expr], e.Expr]) -> None:
@@ -63,7 +63,7 @@ def _smooth(name: str, reference: Callable[..., np.ndarray], **columns: Any) -> 
     return register
 
 
-@_smooth("nn.gelu", _gelu_numpy, attrs={"approximate": choice("none", "tanh")})
+@_register("nn.gelu", _gelu_numpy, attrs={"approximate": choice("none", "tanh")})
 def _gelu(call: Call, x: e.Expr) -> e.Expr:
     """``x`` times the normal cumulative distribution function at ``x``: exact, or approximated by ``tanh``.
 
@@ -76,24 +76,24 @@ def _gelu(call: Call, x: e.Expr) -> e.Expr:
         return x * 0.5 * (intrinsic("tanh", inner) + 1.0)
     if x.dtype != "float32":
         return x * 0.5 * (intrinsic("erf", x * math.sqrt(0.5)) + 1.0)
-    a = e.Min(intrinsic("fabs", x), e.const(TAIL_ENDS, x.dtype))
+    a = e.Min(intrinsic("fabs", x), e.const(TAIL_LIMIT, x.dtype))
     return e.Max(x, e.const(0, x.dtype)) - a * 0.5 * intrinsic("exp", a * horner(a, LOG_TAIL))
 
 
-@_smooth("nn.silu", _wide(lambda x: x / (1 + np.exp(-x))))
+@_register("nn.silu", _float64_reference(lambda x: x / (1 + np.exp(-x))))
 def _silu(call: Call, x: e.Expr) -> e.Expr:
     """``x * sigmoid(x)``, also known as swish."""
     return x * intrinsic("sigmoid", x)
 
 
-@_smooth("nn.hard_swish", _wide(lambda x: x * np.clip(x / 6 + 0.5, 0, 1)))
+@_register("nn.hard_swish", _float64_reference(lambda x: x * np.clip(x / 6 + 0.5, 0, 1)))
 def _hard_swish(call: Call, x: e.Expr) -> e.Expr:
     """``x * clip(x / 6 + 1 / 2, 0, 1)``."""
     line = x * (1 / 6) + 0.5
     return x * e.Min(e.Max(line, e.const(0, line.dtype)), e.const(1, line.dtype))
 
 
-@_smooth("nn.mish", _wide(lambda x: x * np.tanh(np.logaddexp(0, x))))
+@_register("nn.mish", _float64_reference(lambda x: x * np.tanh(np.logaddexp(0, x))))
 def _mish(call: Call, x: e.Expr) -> e.Expr:
     """``x * tanh(log(1 + exp(x)))``, computed from one exponential.
 

@@ -23,8 +23,8 @@ from tvmlite.relay.ops.common import (
     broadcast_indices,
     expect,
     intrinsic,
+    numpy_reference,
     one_dtype,
-    quietly,
 )
 from tvmlite.relay.ops.register import Indices, broadcast
 from tvmlite.te import expr as e
@@ -58,7 +58,7 @@ def _register(
     def answer(call: Call, lhs: np.ndarray, rhs: np.ndarray) -> np.ndarray:
         return np.asarray(function(lhs, rhs))
 
-    reference = answer if is_bool else quietly(function)
+    reference = answer if is_bool else numpy_reference(function)
 
     @operator(
         name,
@@ -82,7 +82,7 @@ def _register(
 # --- arithmetic -------------------------------------------------------------------------------------
 
 
-def _by_kind(ints: Formula, floats: Formula) -> Formula:
+def _by_dtype(ints: Formula, floats: Formula) -> Formula:
     """Return a formula, or a function of arrays, that is ``ints`` for integers and ``floats`` for floats."""
 
     def choose(a: Any, b: Any) -> Any:
@@ -131,39 +131,39 @@ for _name, _row in {
     "multiply": ("``lhs * rhs``.", lambda a, b: a * b, np.multiply, Rounding.ONCE),
     "divide": (
         "``lhs / rhs``; for integers rounded towards 0, and 0 for division by 0.",
-        _by_kind(e.TruncDiv, e.Div),
-        _by_kind(common.truncating_divide, np.divide),
+        _by_dtype(e.TruncDiv, e.Div),
+        _by_dtype(common.truncating_divide, np.divide),
         Rounding.ONCE,
     ),
     "floor_divide": (
         "``lhs / rhs`` rounded downwards; 0 for integer division by 0.",
-        _by_kind(e.FloorDiv, _float_floor_divide),
-        _by_kind(common.floor_divide, _float_floor_divide_numpy),
+        _by_dtype(e.FloorDiv, _float_floor_divide),
+        _by_dtype(common.floor_divide, _float_floor_divide_numpy),
     ),
     "mod": (
         "The remainder of ``divide``, with the sign of ``lhs``; 0 for integer division by 0.",
         e.TruncMod,
-        _by_kind(common.truncating_mod, np.fmod),
+        _by_dtype(common.truncating_mod, np.fmod),
     ),
     "trunc_divide": (
         "``lhs / rhs`` rounded towards 0; 0 for integer division by 0.",
-        _by_kind(e.TruncDiv, lambda a, b: intrinsic("trunc", e.Div(a, b))),
-        _by_kind(common.truncating_divide, lambda a, b: np.trunc(np.divide(a, b))),
+        _by_dtype(e.TruncDiv, lambda a, b: intrinsic("trunc", e.Div(a, b))),
+        _by_dtype(common.truncating_divide, lambda a, b: np.trunc(np.divide(a, b))),
     ),
     "trunc_mod": (
         "The remainder of ``trunc_divide``, with the sign of ``lhs``; 0 for integer division by 0.",
         e.TruncMod,
-        _by_kind(common.truncating_mod, np.fmod),
+        _by_dtype(common.truncating_mod, np.fmod),
     ),
     "floor_mod": (
         "The remainder of ``floor_divide``, with the sign of ``rhs``; 0 for integer division by 0.",
-        _by_kind(e.FloorMod, _float_floor_mod),
-        _by_kind(common.floor_mod, np.mod),
+        _by_dtype(e.FloorMod, _float_floor_mod),
+        _by_dtype(common.floor_mod, np.mod),
     ),
     "power": (
         "``lhs`` to the power of ``rhs``; for integers exact below 2**53, and saturated to the dtype.",
-        _by_kind(_integer_power, lambda a, b: intrinsic("pow", a, b)),
-        _by_kind(_integer_power_numpy, np.power),
+        _by_dtype(_integer_power, lambda a, b: intrinsic("pow", a, b)),
+        _by_dtype(_integer_power_numpy, np.power),
     ),
 }.items():
     _register(_name, *_row)
@@ -172,11 +172,11 @@ for _name, _row in {
 # --- bits -------------------------------------------------------------------------------------------
 
 
-def _called(name: str, of_bools: Formula | None = None) -> Formula:
-    """Return a formula that calls the intrinsic ``name``, or is ``of_bools`` for bools."""
+def _intrinsic(name: str, for_bools: Formula | None = None) -> Formula:
+    """Return a formula that calls the intrinsic ``name``, or is ``for_bools`` for bools."""
 
     def formula(a: e.Expr, b: e.Expr) -> e.Expr:
-        return of_bools(a, b) if of_bools and a.dtype == "bool" else e.Call(name, (a, b), a.dtype)
+        return for_bools(a, b) if for_bools and a.dtype == "bool" else e.Call(name, (a, b), a.dtype)
 
     return formula
 
@@ -197,17 +197,17 @@ for _name, _doc, _truths, _function in (
     ("bitwise_or", "The bitwise OR; the logical one for bools.", e.Or, np.bitwise_or),
     ("bitwise_xor", "The bitwise XOR; the logical one for bools.", e.NotEqual, np.bitwise_xor),
 ):
-    _register(_name, _doc, _called(_name, _truths), _function, wanted=NO_FLOATS)
+    _register(_name, _doc, _intrinsic(_name, _truths), _function, wanted=NO_FLOATS)
 
 _left, _right = "``lhs * 2**rhs``; bits beyond the width are dropped.", "``lhs / 2**rhs`` rounded downwards."
-_register("left_shift", _left, _called("shift_left"), _left_shift_numpy, wanted=INTEGERS)
-_register("right_shift", _right, _called("shift_right"), _right_shift_numpy, wanted=INTEGERS)
+_register("left_shift", _left, _intrinsic("shift_left"), _left_shift_numpy, wanted=INTEGERS)
+_register("right_shift", _right, _intrinsic("shift_right"), _right_shift_numpy, wanted=INTEGERS)
 
 
 # --- comparisons, and logic of bools ----------------------------------------------------------------
 
 
-def _compared(make: type[e.Compare], swapped: bool = False) -> Formula:
+def _comparison(make: type[e.Compare], swapped: bool = False) -> Formula:
     def formula(a: e.Expr, b: e.Expr) -> e.Expr:
         if a.dtype == "bool":
             a, b = e.cast("int32", a), e.cast("int32", b)
@@ -216,25 +216,30 @@ def _compared(make: type[e.Compare], swapped: bool = False) -> Formula:
     return formula
 
 
-def _of_bools(make: Formula) -> Formula:
+def _on_bools(make: Formula) -> Formula:
     return lambda a, b: make(as_bool(a), as_bool(b))
 
 
 for _name, _doc, _formula, _function in (
-    ("equal", "Whether ``lhs`` equals ``rhs``; false for NaN.", _compared(e.Equal), np.equal),
-    ("not_equal", "Whether ``lhs`` differs from ``rhs``; true for NaN.", _compared(e.NotEqual), np.not_equal),
-    ("less", "Whether ``lhs < rhs``.", _compared(e.Less), np.less),
-    ("less_equal", "Whether ``lhs <= rhs``.", _compared(e.LessEqual), np.less_equal),
-    ("greater", "Whether ``lhs > rhs``.", _compared(e.Less, True), np.greater),
+    ("equal", "Whether ``lhs`` equals ``rhs``; false for NaN.", _comparison(e.Equal), np.equal),
+    (
+        "not_equal",
+        "Whether ``lhs`` differs from ``rhs``; true for NaN.",
+        _comparison(e.NotEqual),
+        np.not_equal,
+    ),
+    ("less", "Whether ``lhs < rhs``.", _comparison(e.Less), np.less),
+    ("less_equal", "Whether ``lhs <= rhs``.", _comparison(e.LessEqual), np.less_equal),
+    ("greater", "Whether ``lhs > rhs``.", _comparison(e.Less, True), np.greater),
     (
         "greater_equal",
         "Whether ``lhs >= rhs``.",
-        _compared(e.LessEqual, True),
+        _comparison(e.LessEqual, True),
         np.greater_equal,
     ),
-    ("logical_and", "Whether both are not 0.", _of_bools(e.And), np.logical_and),
-    ("logical_or", "Whether at least one is not 0.", _of_bools(e.Or), np.logical_or),
-    ("logical_xor", "Whether exactly one is not 0.", _of_bools(e.NotEqual), np.logical_xor),
+    ("logical_and", "Whether both are not 0.", _on_bools(e.And), np.logical_and),
+    ("logical_or", "Whether at least one is not 0.", _on_bools(e.Or), np.logical_or),
+    ("logical_xor", "Whether exactly one is not 0.", _on_bools(e.NotEqual), np.logical_xor),
 ):
     _register(_name, _doc, _formula, _function, wanted=ANY, is_bool=True)
 
@@ -253,8 +258,8 @@ def _where_numpy(call: Call, condition: np.ndarray, x: np.ndarray, y: np.ndarray
 def where(call: Call, i: Indices, condition: Tensor, x: Tensor, y: Tensor) -> e.Expr:
     """``x`` where ``condition`` is true or not zero, else ``y``. All three broadcast."""
     shape = broadcast_shapes(condition.shape, broadcast_shapes(x.shape, y.shape))
-    asked, a, b = (one[broadcast_indices(one.shape, shape, i)] for one in (condition, x, y))
-    return e.Select(as_bool(asked), a, b)
+    condition_value, a, b = (one[broadcast_indices(one.shape, shape, i)] for one in (condition, x, y))
+    return e.Select(as_bool(condition_value), a, b)
 
 
 # --- a vector along an axis -------------------------------------------------------------------------

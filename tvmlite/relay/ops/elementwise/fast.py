@@ -12,7 +12,7 @@ from collections.abc import Callable
 import numpy as np
 
 from tvmlite.relay.ir.nodes import Call
-from tvmlite.relay.ops.common import Dtypes, data_type, horner, quietly
+from tvmlite.relay.ops.common import Dtypes, data_type, horner, numpy_reference
 from tvmlite.relay.ops.elementwise.unary import erf_numpy, wide_numpy
 from tvmlite.relay.ops.register import Indices, elemwise
 from tvmlite.te import expr as e
@@ -42,8 +42,8 @@ POWER_OF_TWO = (
 )
 """``2 ** f`` for ``f`` from -1/2 to 1/2; relative error 2.6e-6."""
 
-TANH_ABOVE = (0.9999837750429497, 0.11544984462281936, 0.0015586740836766224)
-TANH_BELOW = (1.0, 0.44872818186381846, 0.017856495190361546, 5.9240092721868956e-05)
+TANH_NUMERATOR = (0.9999837750429497, 0.11544984462281936, 0.0015586740836766224)
+TANH_DENOMINATOR = (1.0, 0.44872818186381846, 0.017856495190361546, 5.9240092721868956e-05)
 """Numerator and denominator of ``tanh(x) / x`` in powers of ``x * x``; absolute error of ``tanh`` 3.5e-6."""
 
 ERF = (
@@ -56,13 +56,13 @@ MAGIC = 1.5 * 2**23
 """Adding it to a float32 rounds the value to an integer, which is then in the low bits."""
 
 
-def _limited(x: e.Expr, low: float, high: float) -> e.Expr:
+def _clamped(x: e.Expr, low: float, high: float) -> e.Expr:
     return e.Min(e.Max(x, e.const(low, x.dtype)), e.const(high, x.dtype))
 
 
 def quick_exp(x: e.Expr) -> e.Expr:
     """``exp(x)`` as ``2 ** n``, by adding to the exponent's bits, times ``2 ** f``, a polynomial."""
-    powers = _limited(x, *EXP_LIMITS) * math.log2(math.e)
+    powers = _clamped(x, *EXP_LIMITS) * math.log2(math.e)
     rounded = powers + MAGIC
     part = horner(powers - (rounded - MAGIC), POWER_OF_TWO)
     whole = e.Call("reinterpret", (rounded,), "int32") << 23
@@ -71,21 +71,21 @@ def quick_exp(x: e.Expr) -> e.Expr:
 
 def quick_tanh(x: e.Expr) -> e.Expr:
     """``tanh(x)`` as a quotient of polynomials, with ``x`` clamped to ``TANH_LIMIT``."""
-    near = _limited(x, -TANH_LIMIT, TANH_LIMIT)
-    square = near * near
-    return near * horner(square, TANH_ABOVE) / horner(square, TANH_BELOW)
+    clamped = _clamped(x, -TANH_LIMIT, TANH_LIMIT)
+    square = clamped * clamped
+    return clamped * horner(square, TANH_NUMERATOR) / horner(square, TANH_DENOMINATOR)
 
 
 def quick_erf(x: e.Expr) -> e.Expr:
     """``erf(x)`` as a polynomial, with ``x`` clamped to ``ERF_LIMIT``."""
-    near = _limited(x, -ERF_LIMIT, ERF_LIMIT)
-    return near * horner(near * near, ERF)
+    clamped = _clamped(x, -ERF_LIMIT, ERF_LIMIT)
+    return clamped * horner(clamped * clamped, ERF)
 
 
 def _register(name: str, formula: Callable[[e.Expr], e.Expr], reference: Callable[..., np.ndarray]) -> None:
     doc = f"``{name.removeprefix('fast_')}``, faster and less accurate, for float32 only."
 
-    @elemwise(name, infer=data_type(FLOAT32), reference=quietly(reference), doc=doc)
+    @elemwise(name, infer=data_type(FLOAT32), reference=numpy_reference(reference), doc=doc)
     def apply(call: Call, i: Indices, data: Tensor) -> e.Expr:
         return formula(data[i])
 

@@ -14,7 +14,7 @@ from tvmlite.relay.ir.types import same_dim, show_shape
 from tvmlite.relay.ops.common import axes_of, fault
 from tvmlite.relay.ops.written_out import cast, number, reshaped, written_out
 
-POINT = 31
+FRACTION_BITS = 31
 """The number of fraction bits of a multiplier."""
 
 _SHIFT = Attribute(REQUIRED, lambda _: INTEGER)
@@ -29,7 +29,7 @@ def _check_int32(call: Call, **given: Expr) -> None:
 def _numpy(call: Call, data: np.ndarray) -> np.ndarray:
     left, right = max(call["shift"], 0), max(-call["shift"], 0)
     product = (data.astype(object) << left) * call["multiplier"]
-    rounded = (product + (1 << (POINT + right - 1))) >> (POINT + right)
+    rounded = (product + (1 << (FRACTION_BITS + right - 1))) >> (FRACTION_BITS + right)
     return np.asarray(rounded, object).astype(np.int64).astype(np.int32)
 
 
@@ -38,16 +38,16 @@ def fixed_point_multiply(call: Call, data: Expr) -> Expr:
     """``data * multiplier * 2 ** (shift - 31)`` in int32, rounded to nearest with halves upwards."""
     _check_int32(call, data=data)
     shift = call["shift"]
-    if not -POINT < shift < POINT or not -(2**31) <= call["multiplier"] < 2**31:
+    if not -FRACTION_BITS < shift < FRACTION_BITS or not -(2**31) <= call["multiplier"] < 2**31:
         raise fault(
             call,
             f"multiplier is {call['multiplier']}, shift is {shift}, expected an int32 multiplier "
-            f"and |shift| < {POINT}",
+            f"and |shift| < {FRACTION_BITS}",
         )
     wide = cast(data, "int64")
     if shift > 0:
         wide = make("left_shift", wide, number(shift, "int64"))
-    total = POINT + max(-shift, 0)
+    total = FRACTION_BITS + max(-shift, 0)
     product = make("multiply", wide, number(call["multiplier"], "int64"))
     rounded = make("add", product, number(1 << (total - 1), "int64"))
     return cast(make("right_shift", rounded, number(total, "int64")), "int32")
@@ -68,7 +68,7 @@ def _per_axis_numpy(
     wide = data.astype(np.int64)
     if call["is_lshift_required"]:
         wide = wide << left
-    total = right + POINT if call["is_rshift_required"] else np.full_like(right, POINT)
+    total = right + FRACTION_BITS if call["is_rshift_required"] else np.full_like(right, FRACTION_BITS)
     return ((wide * m + (np.int64(1) << (total - 1))) >> total).astype(np.int32)
 
 
@@ -106,7 +106,7 @@ def fixed_point_multiply_per_axis(
     value = cast(data, "int64")
     if call["is_lshift_required"]:
         value = make("left_shift", value, left)
-    total: Expr = number(POINT, "int64")
+    total: Expr = number(FRACTION_BITS, "int64")
     if call["is_rshift_required"]:
         total = make("add", right, total)
     half = make("left_shift", number(1, "int64"), make("subtract", total, number(1, "int64")))

@@ -24,7 +24,7 @@ from tvmlite.relay.ops.common import (
     data_type,
     fault,
     intrinsic,
-    quietly,
+    numpy_reference,
     same_as_first,
 )
 from tvmlite.relay.ops.register import Indices, broadcast, elemwise
@@ -32,7 +32,7 @@ from tvmlite.te import expr as e
 from tvmlite.te.tensor.tensor import Tensor
 
 
-def _bools(call: Call, data: TensorType) -> TensorType:
+def _bool_type(call: Call, data: TensorType) -> TensorType:
     return TensorType(data.shape, "bool")
 
 
@@ -41,7 +41,7 @@ def _register_function(
 ) -> None:
     """Register an operator that calls the intrinsic ``name``; integers, if accepted, are unchanged."""
 
-    @elemwise(name, infer=data_type(wanted), reference=quietly(reference), doc=doc, rounding=rounding)
+    @elemwise(name, infer=data_type(wanted), reference=numpy_reference(reference), doc=doc, rounding=rounding)
     def apply(call: Call, i: Indices, data: Tensor) -> e.Expr:
         return intrinsic(name, data[i]) if dtypes.is_float(data.dtype) else data[i]
 
@@ -87,7 +87,7 @@ for _name, _row in {
     _register_function(_name, *_row, wanted=NUMBERS, rounding=Rounding.STEPS)
 
 
-@elemwise("log10", infer=data_type(FLOAT), reference=quietly(np.log10))
+@elemwise("log10", infer=data_type(FLOAT), reference=numpy_reference(np.log10))
 def log10(call: Call, i: Indices, data: Tensor) -> e.Expr:
     """The logarithm of each element to the base 10."""
     wide = "float64" if data.dtype == "float64" else "float32"
@@ -95,28 +95,28 @@ def log10(call: Call, i: Indices, data: Tensor) -> e.Expr:
     return e.cast(data.dtype, found)
 
 
-def _register_test(name: str, reference: Callable[..., Any], of_ints: bool, doc: str) -> None:
-    """Register a predicate of floats; ``of_ints`` is its result for all other dtypes."""
+def _register_predicate(name: str, reference: Callable[..., Any], for_other_dtypes: bool, doc: str) -> None:
+    """Register a predicate of floats; ``for_other_dtypes`` is its result for all other dtypes."""
 
     def answer(call: Call, data: np.ndarray) -> np.ndarray:
         floats = dtypes.is_float(dtypes.check(data.dtype))
-        return np.asarray(reference(data)) if floats else np.full(data.shape, of_ints)
+        return np.asarray(reference(data)) if floats else np.full(data.shape, for_other_dtypes)
 
-    @elemwise(name, infer=_bools, reference=answer, doc=doc)
+    @elemwise(name, infer=_bool_type, reference=answer, doc=doc)
     def apply(call: Call, i: Indices, data: Tensor) -> e.Expr:
-        return e.Call(name, (data[i],), "bool") if dtypes.is_float(data.dtype) else e.const(of_ints)
+        return e.Call(name, (data[i],), "bool") if dtypes.is_float(data.dtype) else e.const(for_other_dtypes)
 
 
-_register_test("isnan", np.isnan, False, "Whether each element is NaN.")
-_register_test("isinf", np.isinf, False, "Whether each element is an infinity.")
-_register_test("isfinite", np.isfinite, True, "Whether each element is neither NaN nor an infinity.")
+_register_predicate("isnan", np.isnan, False, "Whether each element is NaN.")
+_register_predicate("isinf", np.isinf, False, "Whether each element is an infinity.")
+_register_predicate("isfinite", np.isfinite, True, "Whether each element is neither NaN nor an infinity.")
 
 
 @elemwise(
     "negative",
     rounding=Rounding.ONCE,
     infer=data_type(NUMBERS),
-    reference=quietly(np.negative),
+    reference=numpy_reference(np.negative),
     homogeneous=True,
 )
 def negative(call: Call, i: Indices, data: Tensor) -> e.Expr:
@@ -125,14 +125,18 @@ def negative(call: Call, i: Indices, data: Tensor) -> e.Expr:
 
 
 @elemwise(
-    "abs", rounding=Rounding.ONCE, infer=data_type(NUMBERS), reference=quietly(np.abs), homogeneous=True
+    "abs",
+    rounding=Rounding.ONCE,
+    infer=data_type(NUMBERS),
+    reference=numpy_reference(np.abs),
+    homogeneous=True,
 )
 def absolute(call: Call, i: Indices, data: Tensor) -> e.Expr:
     """``|x|``; the least integer of the dtype, whose magnitude it cannot represent, is unchanged."""
     return data[i] if dtypes.is_unsigned(data.dtype) else e.Call("abs", (data[i],), data.dtype)
 
 
-@elemwise("sign", rounding=Rounding.ONCE, infer=data_type(NUMBERS), reference=quietly(np.sign))
+@elemwise("sign", rounding=Rounding.ONCE, infer=data_type(NUMBERS), reference=numpy_reference(np.sign))
 def sign(call: Call, i: Indices, data: Tensor) -> e.Expr:
     """The sign: -1, 0 or 1; NaN for NaN."""
     x, dtype = data[i], data.dtype
@@ -146,19 +150,19 @@ def _logical_not_numpy(call: Call, data: np.ndarray) -> np.ndarray:
     return np.asarray(data == 0)
 
 
-@elemwise("logical_not", infer=_bools, reference=_logical_not_numpy)
+@elemwise("logical_not", infer=_bool_type, reference=_logical_not_numpy)
 def logical_not(call: Call, i: Indices, data: Tensor) -> e.Expr:
     """Whether ``x`` is zero or false."""
     return e.Not(as_bool(data[i]))
 
 
-@elemwise("bitwise_not", infer=data_type(NO_FLOATS), reference=quietly(np.invert))
+@elemwise("bitwise_not", infer=data_type(NO_FLOATS), reference=numpy_reference(np.invert))
 def bitwise_not(call: Call, i: Indices, data: Tensor) -> e.Expr:
     """The inverse of each bit; for bools, the negation."""
     return e.Not(data[i]) if data.dtype == "bool" else ~data[i]
 
 
-@elemwise("copy", rounding=Rounding.NEVER, infer=same_as_first, reference=quietly(np.copy))
+@elemwise("copy", rounding=Rounding.NEVER, infer=same_as_first, reference=numpy_reference(np.copy))
 def copy(call: Call, i: Indices, data: Tensor) -> e.Expr:
     """A copy of ``data``."""
     return data[i]
@@ -246,7 +250,7 @@ def _relu_numpy(x: np.ndarray) -> np.ndarray:
     "nn.relu",
     rounding=Rounding.ONCE,
     infer=data_type(NUMBERS),
-    reference=quietly(_relu_numpy),
+    reference=numpy_reference(_relu_numpy),
     homogeneous=True,
 )
 def relu(call: Call, i: Indices, data: Tensor) -> e.Expr:

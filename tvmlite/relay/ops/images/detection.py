@@ -12,7 +12,7 @@ from tvmlite.relay.ir.attributes import INTEGER, Attribute
 from tvmlite.relay.ir.nodes import Call
 from tvmlite.relay.ir.types import TensorType, TupleType, Type, same_shape, show_shape
 from tvmlite.relay.ops import loops
-from tvmlite.relay.ops.common import FLOAT, agree, expect, fault
+from tvmlite.relay.ops.common import FLOAT, expect, expect_extent, fault
 from tvmlite.relay.ops.reductions.sort import MergeSort
 from tvmlite.relay.ops.register import statement
 from tvmlite.te import expr as e
@@ -76,7 +76,11 @@ def get_valid_counts(call: Call, data: Tensor, score_threshold: Tensor) -> list[
     batches, count, width = data.shape
 
     def body(
-        read: loop.Buffer, least: loop.Buffer, counts: loop.Buffer, boxes: loop.Buffer, places: loop.Buffer
+        read: loop.Buffer,
+        score_threshold_buffer: loop.Buffer,
+        counts: loop.Buffer,
+        boxes: loop.Buffer,
+        places: loop.Buffer,
     ) -> loop.Stmt:
         def one(batch: e.Expr) -> loop.Stmt:
             place = loops.Cell("place")
@@ -88,7 +92,7 @@ def get_valid_counts(call: Call, data: Tensor, score_threshold: Tensor) -> list[
                 return loop.sequence(clear, loops.store(places, (batch, k), e.const(-1, "int32")))
 
             def consider(k: e.Expr) -> loop.Stmt:
-                threshold = e.cast(data.dtype, loops.load(least))
+                threshold = e.cast(data.dtype, loops.load(score_threshold_buffer))
                 good = threshold < loops.load(read, batch, k, call["score_index"])
                 if call["id_index"] >= 0:
                     kind = loops.load(read, batch, k, call["id_index"])
@@ -117,7 +121,7 @@ def get_valid_counts(call: Call, data: Tensor, score_threshold: Tensor) -> list[
 def _suppression_type(call: Call, *types: TensorType) -> Type:
     data, valid_count, indices, max_output_size, iou_threshold = types
     _check_boxes(call, data, coord_start=call["coord_start"] + 3, score_index=call["score_index"])
-    agree(
+    expect_extent(
         call, "the number of valid_count", valid_count.shape[0] if valid_count.ndim == 1 else 0, data.shape[0]
     )
     if not same_shape(indices.shape, data.shape[:2]) or indices.dtype != "int32":
@@ -220,7 +224,7 @@ def non_max_suppression(
     their number. Else return the boxes in order, suppressed ones -1; ``invalid_to_bottom`` moves those to the
     end.
     """
-    return _Suppression(call, data).made([data, valid_count, indices, max_output_size, iou_threshold])
+    return _Suppression(call, data).tensors([data, valid_count, indices, max_output_size, iou_threshold])
 
 
 class _Suppression:
@@ -230,12 +234,14 @@ class _Suppression:
         self.call, self.data = call, data
         self.batches, self.count, self.width = data.shape
         self.boxes = loops.buffer("boxes", data.shape[1:], data.dtype)
-        self.kept = loops.buffer("kept", data.shape[1:2], "int32")
-        self.stays = loops.buffer("stays", data.shape[1:2], "bool")
-        self.chosen, self.valid, self.place = (loops.Cell(name) for name in ("chosen", "valid", "place"))
-        self.apart = loops.Cell("apart", "bool")
+        self.kept_indices = loops.buffer("kept", data.shape[1:2], "int32")
+        self.selected = loops.buffer("stays", data.shape[1:2], "bool")
+        self.num_selected, self.valid, self.out_position = (
+            loops.Cell(name) for name in ("chosen", "valid", "place")
+        )
+        self.is_kept = loops.Cell("apart", "bool")
 
-    def made(self, given: list[Tensor]) -> Any:
+    def tensors(self, given: list[Tensor]) -> Any:
         """Return the results."""
         lead = self.data.shape[:2]
         if self.call["return_indices"]:
@@ -249,7 +255,7 @@ class _Suppression:
         return e.const(value, self.data.dtype)
 
     def _body(self, *buffers: loop.Buffer) -> loop.Stmt:
-        self.read, self.counts, self.indices, self.most, self.threshold, *self.outs = buffers
+        self.read, self.counts, self.indices, self.max_outputs, self.threshold, *self.outs = buffers
         return loops.over(self.batches, self._batch, "b", kind=loop.PARALLEL)
 
     def _batch(self, batch: e.Expr) -> loop.Stmt:
@@ -262,61 +268,69 @@ class _Suppression:
         order = MergeSort(score, self.count, ascending=False)
         threshold = e.cast(self.data.dtype, loops.load(self.threshold))
         some = threshold > self.number(0)
-        empty = loops.over(self.count, lambda k: self._put(k, None), "e")
+        empty = loops.over(self.count, lambda k: self._store_box(k, None), "e")
         by_score = order.then(lambda at: self._select(batch, at))
-        as_given = loops.over(self.valid.value, lambda k: self._take(batch, k, k), "g")
+        as_given = loops.over(self.valid.value, lambda k: self._copy_box(batch, k, k), "g")
         work = loop.sequence(
-            self.valid.set(valid), empty, loop.If(some, by_score, as_given), *self._written(batch)
+            self.valid.set(valid), empty, loop.If(some, by_score, as_given), *self._write_results(batch)
         )
         memory = (
-            self.boxes, self.kept, self.stays, self.chosen, self.valid, self.place, self.apart,
+            self.boxes, self.kept_indices, self.selected, self.num_selected, self.valid,
+            self.out_position, self.is_kept,
         )  # fmt: skip
         return loops.allocated(work, *memory)
 
-    def _put(self, k: e.Expr, row: Callable[[e.Expr], e.Expr] | None, kept: Any = -1) -> loop.Stmt:
+    def _store_box(self, k: e.Expr, row: Callable[[e.Expr], e.Expr] | None, kept: Any = -1) -> loop.Stmt:
         """Store ``row`` and ``kept`` as box ``k``, or -1 where they are not given."""
         clear = loops.over(
             self.width, lambda x: loops.store(self.boxes, (k, x), row(x) if row else self.number(-1)), "x"
         )
         return loop.sequence(
             clear,
-            loops.store(self.kept, (k,), kept if isinstance(kept, e.Expr) else e.const(kept, "int32")),
-            loops.store(self.stays, (k,), e.const(False)),
+            loops.store(
+                self.kept_indices, (k,), kept if isinstance(kept, e.Expr) else e.const(kept, "int32")
+            ),
+            loops.store(self.selected, (k,), e.const(False)),
         )
 
-    def _take(self, batch: e.Expr, k: e.Expr, source: e.Expr) -> loop.Stmt:
+    def _copy_box(self, batch: e.Expr, k: e.Expr, source: e.Expr) -> loop.Stmt:
         kept = loops.load(self.indices, batch, source)
-        return self._put(k, lambda x: loops.load(self.read, batch, source, x), kept)
+        return self._store_box(k, lambda x: loops.load(self.read, batch, source, x), kept)
 
     def _select(self, batch: e.Expr, at: Callable[[e.Expr], e.Expr]) -> loop.Stmt:
         last = self.valid.value
         if self.call["top_k"] > 0:
             last = e.Min(*e.match(last, self.call["top_k"]))
-        take = loops.over(last, lambda k: loops.let("source", at(k), lambda s: self._take(batch, k, s)), "t")
+        take = loops.over(
+            last, lambda k: loops.let("source", at(k), lambda s: self._copy_box(batch, k, s)), "t"
+        )
         consider = loops.over(last, self._consider, "k")
-        return loop.sequence(take, self.chosen.set(0), consider)
+        return loop.sequence(take, self.num_selected.set(0), consider)
 
     def _consider(self, k: e.Expr) -> loop.Stmt:
-        def against(other: e.Expr) -> loop.Stmt:
-            asked = loops.load(self.stays, other)
-            place = self.call["id_index"]
-            if not self.call["force_suppress"] and place >= 0:
-                same = e.Equal(loops.load(self.boxes, k, place), loops.load(self.boxes, other, place))
-                asked = e.And(asked, same)
+        def compare(other: e.Expr) -> loop.Stmt:
+            suppresses = loops.load(self.selected, other)
+            class_index = self.call["id_index"]
+            if not self.call["force_suppress"] and class_index >= 0:
+                same = e.Equal(
+                    loops.load(self.boxes, k, class_index), loops.load(self.boxes, other, class_index)
+                )
+                suppresses = e.And(suppresses, same)
             limit = e.cast(self.data.dtype, loops.load(self.threshold))
-            return loop.If(asked, loop.If(self._overlap(k, other) >= limit, self.apart.set(False)))
+            return loop.If(suppresses, loop.If(self._overlap(k, other) >= limit, self.is_kept.set(False)))
 
-        full = e.Equal(*e.match(self.chosen.value, e.cast(loops.INT, loops.load(self.most))))
+        full = e.Equal(*e.match(self.num_selected.value, e.cast(loops.INT, loops.load(self.max_outputs))))
         positive = loops.load(self.boxes, k, self.call["score_index"]) > self.number(0)
-        stays = loop.sequence(
-            loops.store(self.stays, (k,), e.const(True)), self.chosen.set(self.chosen.value + 1)
+        select = loop.sequence(
+            loops.store(self.selected, (k,), e.const(True)),
+            self.num_selected.set(self.num_selected.value + 1),
         )
         decide = loop.sequence(
-            self.apart.set(True),
-            loops.over(k, against, "o"),
-            loop.If(self.apart.value, stays, self._put(k, None)),
+            self.is_kept.set(True),
+            loops.over(k, compare, "o"),
+            loop.If(self.is_kept.value, select, self._store_box(k, None)),
         )
-        return loop.If(full, self._put(k, None), loop.If(positive, decide))
+        return loop.If(full, self._store_box(k, None), loop.If(positive, decide))
 
     def _overlap(self, k: e.Expr, other: e.Expr) -> e.Expr:
         """The intersection over union of two boxes."""
@@ -330,10 +344,10 @@ class _Suppression:
         tall = e.Max(e.Min(a[3], b[3]) - e.Max(a[1], b[1]), zero)
         common = wide * tall
         union = (a[2] - a[0]) * (a[3] - a[1]) + (b[2] - b[0]) * (b[3] - b[1]) - common
-        some = union > zero
-        return e.Select(some, e.Div(common, e.Select(some, union, self.number(1))), zero)
+        nonempty = union > zero
+        return e.Select(nonempty, e.Div(common, e.Select(nonempty, union, self.number(1))), zero)
 
-    def _written(self, batch: e.Expr) -> list[loop.Stmt]:
+    def _write_results(self, batch: e.Expr) -> list[loop.Stmt]:
         """Return the statements that write the results of a batch."""
         if self.call["return_indices"]:
             found, total = self.outs
@@ -342,12 +356,12 @@ class _Suppression:
                 return loops.store(found, (batch, k), e.const(-1, "int32"))
 
             def move(k: e.Expr) -> loop.Stmt:
-                own, at = loops.load(self.kept, k), self.place.value
-                puts = loops.store(found, (batch, at), own), self.place.set(at + 1)
+                own, at = loops.load(self.kept_indices, k), self.out_position.value
+                puts = loops.store(found, (batch, at), own), self.out_position.set(at + 1)
                 return loop.If(own >= 0, loop.sequence(*puts))
 
-            done = loops.store(total, (batch, 0), self.place.value)
-            steps = loops.over(self.count, clear, "c"), self.place.set(0)
+            done = loops.store(total, (batch, 0), self.out_position.value)
+            steps = loops.over(self.count, clear, "c"), self.out_position.set(0)
             return [*steps, loops.over(self.count, move, "m"), done]
         (out,) = self.outs
 
@@ -365,8 +379,10 @@ class _Suppression:
 
         def move_row(k: e.Expr) -> loop.Stmt:
             good = loops.load(self.boxes, k, 0) >= self.number(0)
-            moved = loop.sequence(row(k, self.place.value), self.place.set(self.place.value + 1))
+            moved = loop.sequence(
+                row(k, self.out_position.value), self.out_position.set(self.out_position.value + 1)
+            )
             return loop.If(good, moved)
 
         clear_rows = loops.over(self.count, lambda k: row(k, k, empty=True), "c")
-        return [clear_rows, self.place.set(0), loops.over(self.count, move_row, "m")]
+        return [clear_rows, self.out_position.set(0), loops.over(self.count, move_row, "m")]

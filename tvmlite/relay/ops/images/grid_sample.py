@@ -11,7 +11,7 @@ from tvmlite.relay.ir.nodes import Call
 from tvmlite.relay.ir.op import Fuse, choice, operator
 from tvmlite.relay.ir.types import TensorType
 from tvmlite.relay.ops import windows
-from tvmlite.relay.ops.common import FLOAT, agree, expect, fault
+from tvmlite.relay.ops.common import FLOAT, expect, expect_extent, fault
 from tvmlite.relay.ops.images import sampling
 from tvmlite.te import expr as e
 from tvmlite.te.tensor.declare import compute
@@ -24,8 +24,8 @@ def _infer(call: Call, data: TensorType, grid: TensorType) -> TensorType:
         raise fault(call, f"data has {data.ndim} axes, expected 4 or 5")
     windows.check_layout(call, "layout", rank)
     windows.check_rank(call, "grid", grid, rank + 2)
-    agree(call, "the grid's batch", grid.shape[0], data.shape[0])
-    agree(call, "the grid's second axis", grid.shape[1], rank)
+    expect_extent(call, "the grid's batch", grid.shape[0], data.shape[0])
+    expect_extent(call, "the grid's second axis", grid.shape[1], rank)
     expect(call, "the grid is", grid.dtype, FLOAT)
     if call["method"] != "nearest" and not dtypes.is_float(data.dtype):
         raise fault(call, f"data is {data.dtype}, method {call['method']!r} expects a float")
@@ -63,7 +63,7 @@ def _coordinate(call: Call, x: e.Expr, extent: Any) -> e.Expr:
         place = e.Call("round", (place,), place.dtype)
     low, high = _borders(call, size)
     if _keeps_outside(call):
-        return sampling.near(place, extent)
+        return sampling.clamp_coordinate(place, extent)
     if call["padding_mode"] == "border":
         clamped = e.Max(*e.match(e.Min(*e.match(place, size - 1.0)), 0.0))
         outside = e.Or(e.Less(*e.match(place, low)), e.Less(*e.match(high, place)))
@@ -75,15 +75,15 @@ def _reflected(x: e.Expr, low: Any, high: Any) -> e.Expr:
     """Reflect ``x`` at both borders until it is between them."""
     span = e.Max(*e.match(e.convert(high - low, x.dtype), 1e-20))
 
-    def thrown(beyond: e.Expr, near: Any, far: Any, inwards: float) -> e.Expr:
+    def reflect(beyond: e.Expr, near: Any, far: Any, inwards: float) -> e.Expr:
         times = e.Call("trunc", (beyond / span,), x.dtype)
         rest = beyond - times * span
         half = times * 0.5
         even = e.Equal(*e.match(half, e.Call("floor", (half,), x.dtype)))
         return e.Select(even, near + inwards * rest, far - inwards * rest)
 
-    below = thrown(low - x, low, high, 1.0)
-    above = thrown(x - high, high, low, -1.0)
+    below = reflect(low - x, low, high, 1.0)
+    above = reflect(x - high, high, low, -1.0)
     return e.Select(e.Less(*e.match(x, low)), below, e.Select(e.Less(*e.match(high, x)), above, x))
 
 
@@ -109,7 +109,7 @@ def _grid_numpy(call: Call, data: np.ndarray, grid: np.ndarray) -> np.ndarray:
     ones = (1,) * (grid.ndim - 2)
     places = tuple(one.reshape(*one.shape, *ones) for one in lead)
     source = data if call["method"] == "nearest" else data.astype(work)
-    result = sampling.weighted_numpy(source, places, taps, call["padding_mode"] == "zeros")
+    result = sampling.interpolate_numpy(source, places, taps, call["padding_mode"] == "zeros")
     return result.astype(data.dtype)
 
 
@@ -119,7 +119,7 @@ def _coordinate_numpy(call: Call, x: np.ndarray, extent: int) -> np.ndarray:
         place = np.rint(place)
     low, high = _borders(call, extent)
     if _keeps_outside(call):  # infinities are outside too
-        return np.clip(place, -sampling.REACH, extent + sampling.REACH)
+        return np.clip(place, -sampling.TAP_REACH, extent + sampling.TAP_REACH)
     if call["padding_mode"] == "border":
         return np.where((place < low) | (place > high), np.clip(place, 0, extent - 1), place)
     return _reflected_numpy(place, low, high)
@@ -173,7 +173,7 @@ def grid_sample(call: Call, data: Tensor, grid: Tensor) -> Tensor:
         for axis, extent in enumerate(data.shape[2:]):
             x = _coordinate(call, e.cast(work, grid[(n, rank - 1 - axis, *at)]), extent)
             taps.append(_taps(call, x, extent))
-        value = sampling.weighted(data, (n, c), taps, call["padding_mode"] == "zeros", work)
+        value = sampling.interpolate(data, (n, c), taps, call["padding_mode"] == "zeros", work)
         return e.cast(data.dtype, value)
 
     return compute((*data.shape[:2], *grid.shape[2:]), element, name="grid_sample", tag="injective")

@@ -13,7 +13,7 @@ from tvmlite.relay.ir.nodes import Call
 from tvmlite.relay.ir.op import REQUIRED, Rounding, choice
 from tvmlite.relay.ir.types import TensorType, normal_dim, show_shape
 from tvmlite.relay.ops import common, loops, windows
-from tvmlite.relay.ops.common import FLOAT, NUMBERS, agree, clamp, expect, fault, one_dtype
+from tvmlite.relay.ops.common import FLOAT, NUMBERS, clamp, expect, expect_extent, fault, one_dtype
 from tvmlite.relay.ops.convolutions import any_layout
 from tvmlite.relay.ops.register import Indices, anchored, injective
 from tvmlite.te import expr as e
@@ -39,8 +39,8 @@ def _crop_type(call: Call, data: TensorType, boxes: TensorType, box_indices: Ten
     expect(call, "data is", data.dtype, NUMBERS)
     expect(call, "boxes are", boxes.dtype, FLOAT)
     expect(call, "box_indices are", box_indices.dtype, common.INTEGERS)
-    agree(call, "the second axis of boxes", boxes.shape[1], 4)
-    agree(call, "the number of box_indices", box_indices.shape[0], boxes.shape[0])
+    expect_extent(call, "the second axis of boxes", boxes.shape[1], 4)
+    expect_extent(call, "the number of box_indices", box_indices.shape[0], boxes.shape[0])
     dtype = dtypes.check(call["out_dtype"] or data.dtype)
     return TensorType((boxes.shape[0], data.shape[1], *_pair(call, "crop_size")), dtype)
 
@@ -113,10 +113,10 @@ def crop_and_resize(
     outside = e.const(float(call["extrapolation_value"]), work)
 
     def pixel(*rounded: Any) -> e.Expr:
-        spots = [
+        places = [
             clamp(e.cast("int32", spot), extent) for spot, extent in zip(rounded, data.shape[2:], strict=True)
         ]
-        return e.cast(work, data[(batch, c, *spots)])
+        return e.cast(work, data[(batch, c, *places)])
 
     if call["method"] == "nearest_neighbor":
         value = pixel(*(e.Call("floor", (place + 0.5,), work) for place in places))
@@ -132,7 +132,7 @@ def crop_and_resize(
     return e.cast(dtypes.check(call["out_dtype"] or data.dtype), chosen)
 
 
-any_layout.accept(
+any_layout.accept_layouts(
     "image.crop_and_resize", any_layout.Layouts({"layout": "NCHW"}, ("layout", None, None), None)
 )
 
@@ -141,7 +141,7 @@ any_layout.accept(
 
 def _dilation_geometry(call: Call, kernel: Any) -> windows.Geometry:
     begins, ends = windows.padding_of(call, 2)
-    steps = windows.spatial(call, "strides", 2), windows.spatial(call, "dilations", 2)
+    steps = windows.spatial_attr(call, "strides", 2), windows.spatial_attr(call, "dilations", 2)
     return windows.Geometry(tuple(kernel), *steps, begins, ends)
 
 
@@ -152,7 +152,7 @@ def _dilation_type(call: Call, data: TensorType, weight: TensorType) -> TensorTy
     windows.check_rank(call, "data", data, 4)
     windows.check_rank(call, "weight", weight, 3)
     expect(call, "data is", one_dtype(call, data, weight), NUMBERS)
-    agree(call, "the number of channels of the weight", weight.shape[0], data.shape[1])
+    expect_extent(call, "the number of channels of the weight", weight.shape[0], data.shape[1])
     if any(not isinstance(k, int) for k in weight.shape[1:]):
         raise fault(call, f"weight is {show_shape(weight.shape)}, expected a kernel of known extents")
     shape = _dilation_geometry(call, weight.shape[1:]).extents(data.shape[2:])
@@ -162,7 +162,7 @@ def _dilation_type(call: Call, data: TensorType, weight: TensorType) -> TensorTy
 
 def _dilation_numpy(call: Call, data: np.ndarray, weight: np.ndarray) -> np.ndarray:
     geometry = _dilation_geometry(call, weight.shape[1:])
-    shape = windows.known(geometry.extents(data.shape[2:]))
+    shape = windows.as_ints(geometry.extents(data.shape[2:]))
     dtype = dtypes.numpy_of(call["out_dtype"] or data.dtype.name)
     source = windows.padded_numpy(data, geometry.begins, geometry.ends, 0).astype(dtype)
     taps = [
@@ -205,7 +205,7 @@ def dilation2d(call: Call, data: te.Tensor, weight: te.Tensor) -> te.Tensor:
     return te.compute(shape, element, name="dilation2d", tag="reduce")
 
 
-any_layout.accept(
+any_layout.accept_layouts(
     "image.dilation2d",
     any_layout.Layouts(
         {"data_layout": "NCHW", "kernel_layout": "IHW"}, ("data_layout", "kernel_layout"), None
@@ -219,8 +219,8 @@ def _grid_type(call: Call, data: TensorType) -> TensorType:
     height, width = _pair(call, "target_shape")
     expect(call, "data is", data.dtype, FLOAT)
     windows.check_rank(call, "data", data, 3)
-    agree(call, "the rows of data", data.shape[1], 2)
-    agree(call, "the columns of data", data.shape[2], 3)
+    expect_extent(call, "the rows of data", data.shape[1], 2)
+    expect_extent(call, "the columns of data", data.shape[2], 3)
     return TensorType((data.shape[0], 2, height, width), data.dtype)
 
 
@@ -272,7 +272,7 @@ def _correlation_type(call: Call, data1: TensorType, data2: TensorType) -> Tenso
     windows.check_rank(call, "data1", data1, 4)
     windows.check_rank(call, "data2", data2, 4)
     for axis in range(4):
-        agree(call, f"the extent {axis} of data2", data2.shape[axis], data1.shape[axis])
+        expect_extent(call, f"the extent {axis} of data2", data2.shape[axis], data1.shape[axis])
     size = call["kernel_size"]
     if size < 1 or size % 2 == 0 or min(call["stride1"], call["stride2"]) < 1 or call["max_displacement"] < 0:
         raise fault(
@@ -336,10 +336,10 @@ def correlation(call: Call, data1: te.Tensor, data2: te.Tensor) -> te.Tensor:
     taps = [te.reduce_axis(size, f"k{k}") for k in range(2)]
 
     def element(n: Any, q: Any, *at: Any) -> e.Expr:
-        near = [p * call["stride1"] + call["max_displacement"] + k for p, k in zip(at, taps, strict=True)]
+        first = [p * call["stride1"] + call["max_displacement"] + k for p, k in zip(at, taps, strict=True)]
         moves = q // side, q % side
-        far = [place + (move - radius) * call["stride2"] for place, move in zip(near, moves, strict=True)]
-        a, b = e.cast(work, one[(n, channel, *near)]), e.cast(work, two[(n, channel, *far)])
+        far = [place + (move - radius) * call["stride2"] for place, move in zip(first, moves, strict=True)]
+        a, b = e.cast(work, one[(n, channel, *first)]), e.cast(work, two[(n, channel, *far)])
         value = a * b if call["is_multiply"] else e.Call("abs", (a - b,), work)
         return reducers.sum(value, [channel, *taps])
 

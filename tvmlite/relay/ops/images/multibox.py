@@ -59,10 +59,10 @@ def _shapes_of(call: Call) -> list[tuple[float, float]]:
 def _prior_numpy(call: Call, data: np.ndarray) -> np.ndarray:
     height, width = data.shape[2:]
     rows = []
-    tall, wide = (s if s > 0 else 1 / n for s, n in zip(call["steps"], (height, width), strict=True))
+    step_y, step_x = (s if s > 0 else 1 / n for s, n in zip(call["steps"], (height, width), strict=True))
     for y in range(height):
         for x in range(width):
-            cy, cx = (y + call["offsets"][0]) * tall, (x + call["offsets"][1]) * wide
+            cy, cx = (y + call["offsets"][0]) * step_y, (x + call["offsets"][1]) * step_x
             for size, root in _shapes_of(call):
                 w, h = size * height / width * root / 2, size / root / 2
                 rows.append((cx - w, cy - h, cx + w, cy + h))
@@ -104,15 +104,15 @@ def multibox_prior(call: Call, i: Indices, data: Tensor) -> e.Expr:
     for index, extent, step, offset in zip(
         (place // width, place % width), (height, width), call["steps"], call["offsets"], strict=True
     ):
-        pace = number(step) if step > 0 else e.Div(number(1), spread(extent))
-        middles.append((e.cast(dtype, index) + number(offset)) * pace)
+        spacing = number(step) if step > 0 else e.Div(number(1), spread(extent))
+        middles.append((e.cast(dtype, index) + number(offset)) * spacing)
     shapes = _shapes_of(call)
-    wide, tall = (_chosen(kind, [number(x) for x in row]) for row in (
+    box_width, box_height = (_chosen(kind, [number(x) for x in row]) for row in (
         [size * root / 2 for size, root in shapes], [size / root / 2 for size, root in shapes],
     ))  # fmt: skip
-    wide = wide * spread(height) / spread(width)
+    box_width = box_width * spread(height) / spread(width)
     cy, cx = middles
-    value = _chosen(i[2], [cx - wide, cy - tall, cx + wide, cy + tall])
+    value = _chosen(i[2], [cx - box_width, cy - box_height, cx + box_width, cy + box_height])
     return e.Max(e.Min(value, number(1)), number(0)) if call["clip"] else value
 
 
@@ -209,10 +209,10 @@ def multibox_transform_loc(call: Call, cls_prob: Tensor, loc_pred: Tensor, ancho
                 px, py, pw, ph = (
                     loops.load(moves, b, j * 4 + c) * number(v) for c, v in enumerate(call["variances"])
                 )
-                wide, tall = x1 - x0, y1 - y0
-                cx, cy = px * wide + (x0 + x1) * number(0.5), py * tall + (y0 + y1) * number(0.5)
-                w = intrinsic("exp", pw) * wide * number(0.5)
-                h = intrinsic("exp", ph) * tall * number(0.5)
+                width, height = x1 - x0, y1 - y0
+                cx, cy = px * width + (x0 + x1) * number(0.5), py * height + (y0 + y1) * number(0.5)
+                w = intrinsic("exp", pw) * width * number(0.5)
+                h = intrinsic("exp", ph) * height * number(0.5)
                 corners: list[e.Expr] = [cx - w, cy - h, cx + w, cy + h]
                 if call["clip"]:
                     corners = [e.Max(e.Min(c, number(1)), number(0)) for c in corners]
@@ -245,10 +245,10 @@ def multibox_transform_loc(call: Call, cls_prob: Tensor, loc_pred: Tensor, ancho
 
 def _reorg_numpy(call: Call, data: np.ndarray) -> np.ndarray:
     (n, c, h, w), s = data.shape, call["stride"]
-    few, flat = c // (s * s), data.reshape(-1)
+    out_channels, flat = c // (s * s), data.reshape(-1)
     b, k, j, i = np.indices(data.shape)
-    x, y = i * s + k // few % s, j * s + k // few // s
-    places = x + w * s * (y + h * s * (k % few + few * b))
+    x, y = i * s + k // out_channels % s, j * s + k // out_channels // s
+    places = x + w * s * (y + h * s * (k % out_channels + out_channels * b))
     return flat[places].reshape(n, c * s * s, h // s, w // s)
 
 

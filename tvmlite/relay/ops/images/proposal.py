@@ -13,7 +13,7 @@ from tvmlite.relay.ir.nodes import Call
 from tvmlite.relay.ir.op import REQUIRED
 from tvmlite.relay.ir.types import TensorType, same_dim, show_shape
 from tvmlite.relay.ops import loops, windows
-from tvmlite.relay.ops.common import agree, fault, intrinsic, one_dtype
+from tvmlite.relay.ops.common import expect_extent, fault, intrinsic, one_dtype
 from tvmlite.relay.ops.reductions.sort import MergeSort
 from tvmlite.relay.ops.register import statement
 from tvmlite.te import expr as e
@@ -28,9 +28,9 @@ def _anchors(call: Call) -> list[tuple[float, ...]]:
     base, found = float(call["feature_stride"]), []
     for ratio in call["ratios"]:
         for scale in call["scales"]:
-            wide = math.floor(math.sqrt(math.floor(base * base / ratio)) + 0.5) * scale
-            tall = math.floor(wide / scale * ratio + 0.5) * scale
-            middle, half = 0.5 * (base - 1), (0.5 * (wide - 1), 0.5 * (tall - 1))
+            width = math.floor(math.sqrt(math.floor(base * base / ratio)) + 0.5) * scale
+            height = math.floor(width / scale * ratio + 0.5) * scale
+            middle, half = 0.5 * (base - 1), (0.5 * (width - 1), 0.5 * (height - 1))
             found.append((middle - half[0], middle - half[1], middle + half[0], middle + half[1]))
     return found
 
@@ -50,10 +50,10 @@ def _infer(call: Call, cls_prob: TensorType, bbox_pred: TensorType, im_info: Ten
             f"{call['rpn_post_nms_top_n']}, expected at least 1",
         )
     count = len(call["scales"]) * len(call["ratios"])
-    agree(call, "the number of channels of cls_prob", cls_prob.shape[1], 2 * count)
-    agree(call, "the number of channels of bbox_pred", bbox_pred.shape[1], 4 * count)
+    expect_extent(call, "the number of channels of cls_prob", cls_prob.shape[1], 2 * count)
+    expect_extent(call, "the number of channels of bbox_pred", bbox_pred.shape[1], 4 * count)
     for axis in (0, 2, 3):
-        agree(call, f"the extent {axis} of bbox_pred", bbox_pred.shape[axis], cls_prob.shape[axis])
+        expect_extent(call, f"the extent {axis} of bbox_pred", bbox_pred.shape[axis], cls_prob.shape[axis])
     if (
         im_info.ndim != 2
         or not same_dim(im_info.shape[1], 3)
@@ -68,8 +68,8 @@ def _numpy(call: Call, cls_prob: np.ndarray, bbox_pred: np.ndarray, im_info: np.
     anchors, stride, top = _anchors(call), call["feature_stride"], call["rpn_post_nms_top_n"]
     f32, result = np.float32, np.zeros((batch * top, 5), np.float32)
     for b in range(batch):
-        tall, wide, scale = im_info[b]
-        least, rows = f32(scale * call["rpn_min_size"]), []
+        image_height, image_width, scale = im_info[b]
+        min_size, rows = f32(scale * call["rpn_min_size"]), []
         for y, x in np.ndindex(height, width):
             for k, anchor in enumerate(anchors):
                 box = np.array(anchor, np.float64) + np.array([x, y, x, y]) * stride
@@ -81,26 +81,26 @@ def _numpy(call: Call, cls_prob: np.ndarray, bbox_pred: np.ndarray, im_info: np.
                     middle = delta[:2] * size + box[:2] + 0.5 * (size - 1)
                     half = 0.5 * (np.exp(delta[2:]) * size - 1)
                     box = np.concatenate([middle - half, middle + half])
-                box = np.clip(box, 0, [wide - 1, tall - 1, wide - 1, tall - 1])
+                box = np.clip(box, 0, [image_width - 1, image_height - 1, image_width - 1, image_height - 1])
                 score = cls_prob[b, len(anchors) + k, y, x]
-                if y >= int(tall / stride) or x >= int(wide / stride):
+                if y >= int(image_height / stride) or x >= int(image_width / stride):
                     score = f32(-1)
-                if min(box[2:] - box[:2] + 1) < least:
-                    box, score = box + least / 2 * np.array([-1, -1, 1, 1]), f32(-1)
+                if min(box[2:] - box[:2] + 1) < min_size:
+                    box, score = box + min_size / 2 * np.array([-1, -1, 1, 1]), f32(-1)
                 rows.append((*box, score))
         order = np.argsort([-row[4] for row in rows], kind="stable")
         most = call["rpn_pre_nms_top_n"]
         boxes = np.array(rows)[order[: most if most > 0 else None], :4]
         kept: list[np.ndarray] = []
         for box in boxes:
-            if all(_part_numpy(box, other) <= call["threshold"] for other in kept):
+            if all(_overlap_numpy(box, other) <= call["threshold"] for other in kept):
                 kept.append(box)
         for place in range(top):
             result[b * top + place] = (b, *kept[place % len(kept)])
     return result
 
 
-def _part_numpy(a: np.ndarray, b: np.ndarray) -> float:
+def _overlap_numpy(a: np.ndarray, b: np.ndarray) -> float:
     sides = np.maximum(np.minimum(a[2:], b[2:]) - np.maximum(a[:2], b[:2]) + 1, 0)
     common = sides.prod()
     return common / ((a[2:] - a[:2] + 1).prod() + (b[2:] - b[:2] + 1).prod() - common)
@@ -131,7 +131,7 @@ def proposal(call: Call, cls_prob: Tensor, bbox_pred: Tensor, im_info: Tensor) -
     ``im_info`` is height, width and scale of each image. The first half of the channels of ``cls_prob`` is
     for the background. Boxes smaller than ``rpn_min_size`` times the scale come last.
     """
-    return _Proposal(call, cls_prob).made([cls_prob, bbox_pred, im_info])
+    return _Proposal(call, cls_prob).tensor([cls_prob, bbox_pred, im_info])
 
 
 def _number(value: float) -> e.Expr:
@@ -148,9 +148,9 @@ class _Proposal:
         self.boxes = loops.buffer("boxes", (self.count, 5), F32)
         self.kept = loops.buffer("kept", (self.count,), loops.INT)
         self.number_kept = loops.Cell("number_kept")
-        self.apart = loops.Cell("apart", "bool")
+        self.is_kept = loops.Cell("apart", "bool")
 
-    def made(self, given: list[Tensor]) -> Tensor:
+    def tensor(self, given: list[Tensor]) -> Tensor:
         """Return the result."""
         shape = (self.batches * self.call["rpn_post_nms_top_n"], 5)
         return loops.extern("proposal", given, [(shape, F32)], self._body)[0]
@@ -168,7 +168,9 @@ class _Proposal:
                 order.then(self._select),
                 loops.over(self.call["rpn_post_nms_top_n"], lambda k: self._write(b, k), "w"),
             ]
-            return loops.allocated(loop.sequence(*steps), self.boxes, self.kept, self.number_kept, self.apart)
+            return loops.allocated(
+                loop.sequence(*steps), self.boxes, self.kept, self.number_kept, self.is_kept
+            )
 
         return loops.over(self.batches, one, "b", kind=loop.PARALLEL)
 
@@ -177,27 +179,28 @@ class _Proposal:
 
     def _anchor(self, b: e.Expr, y: e.Expr, x: e.Expr, k: int) -> loop.Stmt:
         stride, count = self.call["feature_stride"], len(self.anchors)
-        tall, wide, scale = (loops.load(self.info, b, part) for part in range(3))
-        least = scale * _number(self.call["rpn_min_size"])
+        image_height, image_width, scale = (loops.load(self.info, b, part) for part in range(3))
+        min_size = scale * _number(self.call["rpn_min_size"])
         across, down = (e.cast(F32, place * stride) for place in (x, y))
         corners = [
             _number(part) + shift
             for part, shift in zip(self.anchors[k], (across, down, across, down), strict=True)
         ]
         deltas = [loops.load(self.moves, b, 4 * k + part, y, x) for part in range(4)]
-        box = self._moved(corners, deltas)
-        limits = (wide, tall, wide, tall)
+        box = self._apply_deltas(corners, deltas)
+        limits = (image_width, image_height, image_width, image_height)
         box = [
             e.Max(e.Min(part, limit - _number(1)), _number(0))
             for part, limit in zip(box, limits, strict=True)
         ]
         outside = e.any_of([
-            place >= e.cast(loops.INT, side / _number(stride)) for place, side in ((y, tall), (x, wide))
+            place >= e.cast(loops.INT, side / _number(stride))
+            for place, side in ((y, image_height), (x, image_width))
         ])  # fmt: skip
         score = e.Select(outside, _number(-1), loops.load(self.scores, b, count + k, y, x))
         sides = [box[2] - box[0] + _number(1), box[3] - box[1] + _number(1)]
-        small = e.any_of([side < least for side in sides])
-        half = least * _number(0.5)
+        small = e.any_of([side < min_size for side in sides])
+        half = min_size * _number(0.5)
         grown = [box[0] - half, box[1] - half, box[2] + half, box[3] + half]
         row = (y * self.width + x) * count + k
         values = [e.Select(small, a, c) for a, c in zip(grown, box, strict=True)]
@@ -206,7 +209,7 @@ class _Proposal:
             *(loops.store(self.boxes, (row, part), value) for part, value in enumerate(puts))
         )
 
-    def _moved(self, corners: list[e.Expr], deltas: list[e.Expr]) -> list[e.Expr]:
+    def _apply_deltas(self, corners: list[e.Expr], deltas: list[e.Expr]) -> list[e.Expr]:
         if self.call["iou_loss"]:
             return [corner + delta for corner, delta in zip(corners, deltas, strict=True)]
         low, high = [], []
@@ -229,17 +232,17 @@ class _Proposal:
         return loops.over(most, consider, "k")
 
     def _consider(self, own: e.Expr) -> loop.Stmt:
-        def against(k: e.Expr) -> loop.Stmt:
-            closer = self._part(own, loops.load(self.kept, k)) > _number(self.call["threshold"])
-            return loop.If(closer, self.apart.set(False))
+        def compare(k: e.Expr) -> loop.Stmt:
+            overlaps = self._overlap(own, loops.load(self.kept, k)) > _number(self.call["threshold"])
+            return loop.If(overlaps, self.is_kept.set(False))
 
         place = self.number_kept.value
         keep = loop.sequence(loops.store(self.kept, (place,), own), self.number_kept.set(place + 1))
         return loop.sequence(
-            self.apart.set(True), loops.over(place, against, "o"), loop.If(self.apart.value, keep)
+            self.is_kept.set(True), loops.over(place, compare, "o"), loop.If(self.is_kept.value, keep)
         )
 
-    def _part(self, own: e.Expr, other: e.Expr) -> e.Expr:
+    def _overlap(self, own: e.Expr, other: e.Expr) -> e.Expr:
         """The intersection over union of two boxes, which include their last pixels."""
         a, b = ([loops.load(self.boxes, one, part) for part in range(4)] for one in (own, other))
         one, zero = _number(1), _number(0)
@@ -249,7 +252,7 @@ class _Proposal:
         return common / (first + second - common)
 
     def _write(self, b: e.Expr, k: e.Expr) -> loop.Stmt:
-        many = e.Max(*e.match(self.number_kept.value, 1))
+        count = e.Max(*e.match(self.number_kept.value, 1))
 
         def row(source: e.Expr) -> loop.Stmt:
             place = b * self.call["rpn_post_nms_top_n"] + k
@@ -258,4 +261,4 @@ class _Proposal:
             ]
             return loop.sequence(loops.store(self.out, (place, 0), e.cast(F32, b)), *parts)
 
-        return loops.let("source", loops.load(self.kept, k % many), row)
+        return loops.let("source", loops.load(self.kept, k % count), row)

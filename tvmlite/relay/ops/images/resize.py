@@ -101,16 +101,16 @@ def _repeats(call: Call, axis: int, sizes: tuple[Any, Any]) -> int | None:
     The source index is then an integer quotient. It equals the float32 quotient rounded down for any index
     below 2 ** 24.
     """
-    size, made = sizes
+    size, out_size = sizes
     if call["scales"] is not None:
-        times = call["scales"][axis]
+        factor = call["scales"][axis]
     else:
-        times = made / size if isinstance(size, int) and isinstance(made, int) and size else 0
+        factor = out_size / size if isinstance(size, int) and isinstance(out_size, int) and size else 0
     rounding = call["rounding_method"] or "floor"
     kind = (call["method"], call["coordinate_transformation_mode"], rounding)
-    if kind != ("nearest_neighbor", "asymmetric", "floor") or times < 1 or times != int(times):
+    if kind != ("nearest_neighbor", "asymmetric", "floor") or factor < 1 or factor != int(factor):
         return None
-    return int(times) if same_dim(made, normal_dim(size * int(times))) else None
+    return int(factor) if same_dim(out_size, normal_dim(size * int(factor))) else None
 
 
 def _sum_of_taps(
@@ -120,7 +120,7 @@ def _sum_of_taps(
     extents = data.shape[2 : 2 + len(taps)]
     for combination in product(*taps):
         places = [
-            tap.place if tap.inside else clamp(tap.place, extent)
+            tap.index if tap.inside else clamp(tap.index, extent)
             for tap, extent in zip(combination, extents, strict=True)
         ]
         value = data[(*lead, *places, *lane)]
@@ -136,7 +136,7 @@ def resize_numpy(rank: int) -> Callable[..., np.ndarray]:
     """Return the reference, which resizes one axis after the other."""
 
     def reference(call: Call, data: np.ndarray) -> np.ndarray:
-        size = windows.known(_size(call, rank))
+        size = windows.as_ints(_size(call, rank))
         numbers = NumpyNumbers(np.dtype("float64" if data.dtype == np.float64 else "float32"))
         result, masks = data, []
         for i in range(rank):
@@ -157,9 +157,9 @@ def _along(data: np.ndarray, axis: int, taps: list[Tap], work: np.dtype) -> np.n
     shape = [-1 if a == axis else 1 for a in range(data.ndim)]
     total: Any = None
     for tap in taps:
-        value = np.take(data, np.clip(tap.place, 0, data.shape[axis] - 1), axis=axis)
+        value = np.take(data, np.clip(tap.index, 0, data.shape[axis] - 1), axis=axis)
         if tap.weight is not None:
-            value = value.astype(work) * np.broadcast_to(tap.weight, tap.place.shape).reshape(shape)
+            value = value.astype(work) * np.broadcast_to(tap.weight, tap.index.shape).reshape(shape)
         total = value if total is None else total + value
     return total
 

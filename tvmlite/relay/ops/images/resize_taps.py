@@ -22,7 +22,7 @@ Settings = Call | Mapping[str, Any]
 class Tap(NamedTuple):
     """A source index, known to be in range only if ``inside``, and its weight (None: 1)."""
 
-    place: Any
+    index: Any
     weight: Any = None
     inside: bool = False
 
@@ -45,19 +45,19 @@ class TeNumbers:
         """The least whole number that is not below ``x``, still a float."""
         return e.Call("ceil", (x,), self.dtype)
 
-    def place(self, x: e.Expr) -> e.Expr:
+    def to_index(self, x: e.Expr) -> e.Expr:
         """A whole float as an int32 index."""
         return e.cast("int32", x)
 
-    def either(self, condition: Any, a: Any, b: Any) -> Any:
+    def select(self, condition: Any, a: Any, b: Any) -> Any:
         """``a`` where ``condition`` holds, else ``b``."""
         return e.Select(condition, a, b)
 
-    def both(self, a: Any, b: Any) -> Any:
+    def logical_and(self, a: Any, b: Any) -> Any:
         """Whether two conditions hold."""
         return e.And(a, b)
 
-    def one_of(self, a: Any, b: Any) -> Any:
+    def logical_or(self, a: Any, b: Any) -> Any:
         """Whether at least one of two conditions holds."""
         return e.Or(a, b)
 
@@ -84,19 +84,19 @@ class NumpyNumbers:
         """The least whole number that is not below ``x``, still a float."""
         return np.ceil(x)
 
-    def place(self, x: Any) -> Any:
+    def to_index(self, x: Any) -> Any:
         """Whole floats as int32 indices."""
         return np.asarray(x).astype(np.int32)
 
-    def either(self, condition: Any, a: Any, b: Any) -> Any:
+    def select(self, condition: Any, a: Any, b: Any) -> Any:
         """``a`` where ``condition`` holds, else ``b``, element by element."""
         return np.where(condition, a, b)
 
-    def both(self, a: Any, b: Any) -> Any:
+    def logical_and(self, a: Any, b: Any) -> Any:
         """Whether two conditions hold, element by element."""
         return a & b
 
-    def one_of(self, a: Any, b: Any) -> Any:
+    def logical_or(self, a: Any, b: Any) -> Any:
         """Whether at least one of two conditions holds, element by element."""
         return a | b
 
@@ -114,57 +114,57 @@ def taps_of(call: Call, numbers: Any, axis: int, x: Any, sizes: tuple[Any, Any])
     outside = None
     if call["coordinate_transformation_mode"] == "tf_crop_and_resize":
         last = numbers.number(sizes[0] - 1)
-        outside = numbers.one_of(source < numbers.number(0), source > last)
+        outside = numbers.logical_or(source < numbers.number(0), source > last)
     if call["method"] == "nearest_neighbor":
-        return [Tap(numbers.place(rounded(call, numbers, source)))], outside
+        return [Tap(numbers.to_index(round_coordinate(call, numbers, source)))], outside
     below = numbers.floor(source)
-    part, first = source - below, numbers.place(below)
+    fraction, first = source - below, numbers.to_index(below)
     if call["method"] == "linear":
-        return [Tap(first, numbers.number(1) - part), Tap(first + 1, part)], outside
-    return _cubic(call, numbers, part, first, sizes[0]), outside
+        return [Tap(first, numbers.number(1) - fraction), Tap(first + 1, fraction)], outside
+    return _cubic(call, numbers, fraction, first, sizes[0]), outside
 
 
 def coordinate(call: Settings, numbers: Any, axis: int, x: Any, sizes: tuple[Any, Any]) -> Any:
     """Return the source coordinate of output index ``x``."""
-    mode, number, (size, made) = call["coordinate_transformation_mode"], numbers.number, sizes
+    mode, number, (size, out_size) = call["coordinate_transformation_mode"], numbers.number, sizes
     half, zero, one = number(0.5), number(0), number(1)
     if mode == "align_corners":
-        return _if_several(numbers, made, x * (number(size) - one) / number(_at_least_one(made)), zero)
+        return _if_several(numbers, out_size, x * (number(size) - one) / number(_divisor(out_size)), zero)
     if mode == "tf_crop_and_resize":
         rank = len(call["roi"]) // 2
         start, end = (number(call["roi"][axis]), number(call["roi"][axis + rank])) if rank else (zero, one)
         span = number(size) - one
-        several = start * span + x * (end - start) * span / number(_at_least_one(made))
-        return _if_several(numbers, made, several, half * (start + end) * span)
-    scale = number(made) / number(size) if call["scales"] is None else number(call["scales"][axis])
+        several = start * span + x * (end - start) * span / number(_divisor(out_size))
+        return _if_several(numbers, out_size, several, half * (start + end) * span)
+    scale = number(out_size) / number(size) if call["scales"] is None else number(call["scales"][axis])
     if mode == "asymmetric":
         return x / scale
     if mode == "tf_half_pixel_for_nn":
         return (x + half) / scale
     centred = (x + half) / scale - half
     if mode == "pytorch_half_pixel":
-        return _if_several(numbers, made, centred, zero)
+        return _if_several(numbers, out_size, centred, zero)
     if mode == "half_pixel_symmetric":
-        adjustment = number(made) / (scale * number(size))
+        adjustment = number(out_size) / (scale * number(size))
         return number(size) / number(2) * (one - adjustment) + (x + half) / scale - half
     return centred
 
 
-def _at_least_one(made: Any) -> Any:
-    """``made - 1``, but at least 1, as a divisor."""
-    if isinstance(made, e.Expr):
-        return e.Max(*e.match(made - 1, 1))
-    return max(made - 1, 1)
+def _divisor(out_size: Any) -> Any:
+    """``out_size - 1``, but at least 1, as a divisor."""
+    if isinstance(out_size, e.Expr):
+        return e.Max(*e.match(out_size - 1, 1))
+    return max(out_size - 1, 1)
 
 
-def _if_several(numbers: Any, made: Any, several: Any, lone: Any) -> Any:
-    """``several`` if the output has more than one element, else ``lone``."""
-    if isinstance(made, e.Expr):
-        return numbers.either(made > 1, several, lone)
-    return several if made > 1 else several * numbers.number(0) + lone
+def _if_several(numbers: Any, out_size: Any, several: Any, single: Any) -> Any:
+    """``several`` if the output has more than one element, else ``single``."""
+    if isinstance(out_size, e.Expr):
+        return numbers.select(out_size > 1, several, single)
+    return several if out_size > 1 else several * numbers.number(0) + single
 
 
-def rounded(call: Settings, numbers: Any, source: Any) -> Any:
+def round_coordinate(call: Settings, numbers: Any, source: Any) -> Any:
     """Round a source coordinate as ``rounding_method`` says; the result is still a float."""
     rounding, half = call["rounding_method"], numbers.number(0.5)
     if rounding == "":
@@ -178,14 +178,14 @@ def rounded(call: Settings, numbers: Any, source: Any) -> Any:
     return numbers.floor(source + half)
 
 
-def _cubic(call: Call, numbers: Any, part: Any, first: Any, size: Any) -> list[Tap]:
+def _cubic(call: Call, numbers: Any, fraction: Any, first: Any, size: Any) -> list[Tap]:
     """Four taps with Keys' weights; ``cubic_exclude`` leaves out those outside and rescales the others."""
     a = numbers.number(call["cubic_alpha"])
     one, two, three = numbers.number(1), numbers.number(2), numbers.number(3)
     four, five, eight = numbers.number(4), numbers.number(5), numbers.number(8)
     taps = []
     for step in (-1, 0, 1, 2):
-        t = numbers.absolute(part - numbers.number(step))
+        t = numbers.absolute(fraction - numbers.number(step))
         if step in (0, 1):
             weight = ((a + two) * t - (a + three)) * t * t + one
         else:
@@ -194,6 +194,9 @@ def _cubic(call: Call, numbers: Any, part: Any, first: Any, size: Any) -> list[T
     if not call["cubic_exclude"]:
         return taps
     zero = numbers.number(0)
-    kept = [numbers.either(numbers.both(tap.place >= 0, tap.place < size), tap.weight, zero) for tap in taps]
+    kept = [
+        numbers.select(numbers.logical_and(tap.index >= 0, tap.index < size), tap.weight, zero)
+        for tap in taps
+    ]
     total = kept[0] + kept[1] + kept[2] + kept[3]
-    return [Tap(tap.place, weight / total) for tap, weight in zip(taps, kept, strict=True)]
+    return [Tap(tap.index, weight / total) for tap, weight in zip(taps, kept, strict=True)]

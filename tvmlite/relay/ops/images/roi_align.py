@@ -12,7 +12,7 @@ from tvmlite.relay.ir.nodes import Call
 from tvmlite.relay.ir.op import REQUIRED, choice
 from tvmlite.relay.ir.types import TensorType
 from tvmlite.relay.ops import loops, windows
-from tvmlite.relay.ops.common import FLOAT, agree, clamp, expect, one_dtype
+from tvmlite.relay.ops.common import FLOAT, clamp, expect, expect_extent, one_dtype
 from tvmlite.relay.ops.register import statement
 from tvmlite.te import expr as e
 from tvmlite.te.loop import ir as loop
@@ -23,17 +23,17 @@ def _infer(call: Call, data: TensorType, rois: TensorType) -> TensorType:
     windows.check_rank(call, "data", data, 4)
     windows.check_layout(call, "layout", 2)
     windows.check_rank(call, "rois", rois, 2)
-    agree(call, "the extent of a region", rois.shape[1], 5)
+    expect_extent(call, "the extent of a region", rois.shape[1], 5)
     dtype = one_dtype(call, data, rois)
     expect(call, "data is", dtype, FLOAT)
-    return TensorType((rois.shape[0], data.shape[1], *windows.spatial(call, "pooled_size", 2)), dtype)
+    return TensorType((rois.shape[0], data.shape[1], *windows.spatial_attr(call, "pooled_size", 2)), dtype)
 
 
 # --- in numpy, sample by sample ---------------------------------------------------------------------
 
 
 def _numpy(call: Call, data: np.ndarray, rois: np.ndarray) -> np.ndarray:
-    pooled = windows.spatial(call, "pooled_size", 2)
+    pooled = windows.spatial_attr(call, "pooled_size", 2)
     work = np.float64 if data.dtype == np.float64 else np.float32
     source = data.astype(work)
     result = np.zeros((len(rois), data.shape[1], *pooled), work)
@@ -106,7 +106,7 @@ def roi_align(call: Call, data: Tensor, rois: Tensor) -> Tensor:
     ``max`` the greatest sample, and ``weighted_max`` the greatest of all samples' pixels times their weights,
     as ONNX Runtime does.
     """
-    pooled = windows.spatial(call, "pooled_size", 2)
+    pooled = windows.spatial_attr(call, "pooled_size", 2)
     shape = (rois.shape[0], data.shape[1], *pooled)
 
     def body(read: loop.Buffer, regions: loop.Buffer, out: loop.Buffer) -> loop.Stmt:
@@ -128,7 +128,7 @@ class _Bin:
         self.work = "float64" if data.dtype == "float64" else "float32"
         self.batches, _, *self.sizes = data.shape
         self.total = loops.Cell("total", self.work)
-        self.taken = loops.Cell("taken")
+        self.has_samples = loops.Cell("taken")
 
     def number(self, value: float) -> e.Expr:
         return e.const(float(value), self.work)
@@ -160,12 +160,12 @@ class _Bin:
         return loops.allocated(
             loop.sequence(
                 self.total.set(self.number(0)),
-                self.taken.set(e.const(0, loops.INT)),
+                self.has_samples.set(e.const(0, loops.INT)),
                 steps_of,
                 loops.store(self.out, (r, c, py, px), value),
             ),
             self.total,
-            self.taken,
+            self.has_samples,
         )
 
     def _corner(self, r: e.Expr, part: int) -> e.Expr:
@@ -178,16 +178,16 @@ class _Bin:
         size = self._corner(r, 4 - axis) - self._corner(r, 2 - axis)
         if not self.call["aligned"]:
             size = e.Max(*e.match(size, self.number(1)))
-        return size / self.number(windows.spatial(self.call, "pooled_size", 2)[axis])
+        return size / self.number(windows.spatial_attr(self.call, "pooled_size", 2)[axis])
 
     def _sample(self, batch: e.Expr, c: e.Expr, at: Sequence[e.Expr]) -> loop.Stmt:
         taps, inside = [], []
         for p, extent in zip(at, self.sizes, strict=True):
             last = e.cast(self.work, loops.index(extent)) - 1.0
             inside.append(e.And(e.LessEqual(self.number(-1), p), e.LessEqual(p, last + 1.0)))
-            held = e.Min(*e.match(e.Max(*e.match(p, self.number(0))), last))
-            low = e.cast(loops.INT, e.Call("floor", (held,), self.work))
-            part = held - e.cast(self.work, low)
+            clamped = e.Min(*e.match(e.Max(*e.match(p, self.number(0))), last))
+            low = e.cast(loops.INT, e.Call("floor", (clamped,), self.work))
+            part = clamped - e.cast(self.work, low)
             top = loops.index(extent) - 1
             taps.append(((low, 1.0 - part), (e.Min(*e.match(low + 1, top)), part)))
         parts = [
@@ -203,10 +203,10 @@ class _Bin:
         else:
             best = e.Max(e.Max(e.Max(parts[0], parts[1]), parts[2]), parts[3])
         return loop.sequence(
-            loop.If(e.all_of(inside), self._raise(best), self._raise(self.number(0))),
-            self.taken.set(e.const(1, loops.INT)),
+            loop.If(e.all_of(inside), self._update_maximum(best), self._update_maximum(self.number(0))),
+            self.has_samples.set(e.const(1, loops.INT)),
         )
 
-    def _raise(self, value: e.Expr) -> loop.Stmt:
-        first = e.Equal(*e.match(self.taken.value, 0))
+    def _update_maximum(self, value: e.Expr) -> loop.Stmt:
+        first = e.Equal(*e.match(self.has_samples.value, 0))
         return self.total.set(e.Select(first, value, e.Max(self.total.value, value)))

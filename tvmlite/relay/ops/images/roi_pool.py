@@ -11,7 +11,7 @@ from tvmlite.relay.ir.nodes import Call
 from tvmlite.relay.ir.op import REQUIRED
 from tvmlite.relay.ir.types import TensorType
 from tvmlite.relay.ops import loops, windows
-from tvmlite.relay.ops.common import FLOAT, agree, clamp, expect, one_dtype
+from tvmlite.relay.ops.common import FLOAT, clamp, expect, expect_extent, one_dtype
 from tvmlite.relay.ops.register import statement
 from tvmlite.te import expr as e
 from tvmlite.te.loop import ir as loop
@@ -23,8 +23,10 @@ def _regions_type(call: Call, data: TensorType, rois: TensorType) -> TensorType:
     windows.check_rank(call, "data", data, 4)
     windows.check_rank(call, "rois", rois, 2)
     expect(call, "data is", one_dtype(call, data, rois), FLOAT)
-    agree(call, "the second axis of rois", rois.shape[1], 5)
-    return TensorType((rois.shape[0], data.shape[1], *windows.spatial(call, "pooled_size", 2)), data.dtype)
+    expect_extent(call, "the second axis of rois", rois.shape[1], 5)
+    return TensorType(
+        (rois.shape[0], data.shape[1], *windows.spatial_attr(call, "pooled_size", 2)), data.dtype
+    )
 
 
 def _half_up(value: float) -> int:
@@ -32,7 +34,7 @@ def _half_up(value: float) -> int:
 
 
 def _regions_numpy(call: Call, data: np.ndarray, rois: np.ndarray) -> np.ndarray:
-    pooled, sizes = windows.spatial(call, "pooled_size", 2), data.shape[2:]
+    pooled, sizes = windows.spatial_attr(call, "pooled_size", 2), data.shape[2:]
     result = np.zeros((len(rois), data.shape[1], *pooled), data.dtype)
     for r, (batch, *corners) in enumerate(rois):
         x0, y0, x1, y1 = (_half_up(float(c * data.dtype.type(call["spatial_scale"]))) for c in corners)
@@ -59,7 +61,7 @@ def roi_pool(call: Call, data: Tensor, rois: Tensor) -> Tensor:
 
     Regions are scaled by ``spatial_scale`` and rounded to pixels. An empty bin gives 0.
     """
-    pooled = windows.spatial(call, "pooled_size", 2)
+    pooled = windows.spatial_attr(call, "pooled_size", 2)
     shape = (rois.shape[0], data.shape[1], *pooled)
     batches, _, *sizes = data.shape
 
@@ -77,9 +79,9 @@ def roi_pool(call: Call, data: Tensor, rois: Tensor) -> Tensor:
                 higher = e.Select(empty.value, value, e.Max(best.value, value))
                 return loop.sequence(best.set(higher), empty.set(False))
 
-            (top, tall), (left, wide) = parts
+            (top, height), (left, width) = parts
             rows = loops.over(
-                tall, lambda y: loops.over(wide, lambda x: pixel(y, x), "x", start=left), "y", start=top
+                height, lambda y: loops.over(width, lambda x: pixel(y, x), "x", start=left), "y", start=top
             )
             start = best.set(e.const(0, data.dtype)), empty.set(True)
             return loops.allocated(
@@ -92,7 +94,7 @@ def roi_pool(call: Call, data: Tensor, rois: Tensor) -> Tensor:
 
 
 def _bin(
-    call: Call, regions: loop.Buffer, r: e.Expr, axis: int, at: e.Expr, cuts: int, size: Any, dtype: str
+    call: Call, regions: loop.Buffer, r: e.Expr, axis: int, at: e.Expr, count: int, size: Any, dtype: str
 ) -> tuple[e.Expr, e.Expr]:
     """Return where a bin begins along ``axis`` (rows first), and its number of pixels."""
 
@@ -103,13 +105,13 @@ def _bin(
         return e.cast(loops.INT, e.Select(place >= e.const(0, dtype), up, down))
 
     low, high = corner(2 - axis), corner(4 - axis)
-    step = e.cast("float32", e.Max(*e.match(high - low + 1, 1))) / e.const(float(cuts), "float32")
+    step = e.cast("float32", e.Max(*e.match(high - low + 1, 1))) / e.const(float(count), "float32")
     first = e.Call("floor", (e.cast("float32", at) * step,), "float32")
     last = e.Call("ceil", (e.cast("float32", at + 1) * step,), "float32")
     extent = loops.index(size)
 
-    def held(place: e.Expr) -> e.Expr:
+    def clamped(place: e.Expr) -> e.Expr:
         return e.Min(*e.match(e.Max(*e.match(e.cast(loops.INT, place) + low, 0)), extent))
 
-    begin, end = held(first), held(last)
+    begin, end = clamped(first), clamped(last)
     return begin, e.Max(*e.match(end - begin, 0))

@@ -11,17 +11,19 @@ from tvmlite.relay.ops.common import clamp
 from tvmlite.te import expr as e
 from tvmlite.te.tensor.tensor import Tensor
 
-CUBIC = -0.75
+CUBIC_ALPHA = -0.75
 """Keys' parameter of cubic interpolation."""
 
-REACH = 3
+TAP_REACH = 3
 """The distance outside the image from which no tap of any method reads it."""
 
 
-def near(x: e.Expr, extent: Any) -> e.Expr:
+def clamp_coordinate(x: e.Expr, extent: Any) -> e.Expr:
     """Clamp ``x`` to the range outside of which no tap reads the image."""
-    top = e.cast(x.dtype, extent + (REACH - 1)) if isinstance(extent, e.Expr) else extent + REACH - 1.0
-    return e.Max(*e.match(e.Min(*e.match(x, top)), e.const(-float(REACH), x.dtype)))
+    top = (
+        e.cast(x.dtype, extent + (TAP_REACH - 1)) if isinstance(extent, e.Expr) else extent + TAP_REACH - 1.0
+    )
+    return e.Max(*e.match(e.Min(*e.match(x, top)), e.const(-float(TAP_REACH), x.dtype)))
 
 
 def linear_taps(x: e.Expr) -> list[tuple[e.Expr, e.Expr | None]]:
@@ -35,20 +37,20 @@ def cubic_taps(x: e.Expr) -> list[tuple[e.Expr, e.Expr | None]]:
     """The four indices around ``x`` and Keys' weights."""
     below = e.Call("floor", (x,), x.dtype)
     part, first = x - below, e.cast("int32", below)
-    return [(first + step, _keys(step, _distance(part, step))) for step in (-1, 0, 1, 2)]
+    return [(first + step, _cubic_weight(step, _distance(part, step))) for step in (-1, 0, 1, 2)]
 
 
 def _distance(part: Any, step: int) -> Any:
     return part - float(step) if step <= 0 else float(step) - part
 
 
-def _keys(step: int, t: Any) -> Any:
+def _cubic_weight(step: int, t: Any) -> Any:
     if step in (0, 1):
-        return ((CUBIC + 2) * t - (CUBIC + 3)) * t * t + 1.0
-    return ((CUBIC * t - 5 * CUBIC) * t + 8 * CUBIC) * t - 4 * CUBIC
+        return ((CUBIC_ALPHA + 2) * t - (CUBIC_ALPHA + 3)) * t * t + 1.0
+    return ((CUBIC_ALPHA * t - 5 * CUBIC_ALPHA) * t + 8 * CUBIC_ALPHA) * t - 4 * CUBIC_ALPHA
 
 
-def weighted(
+def interpolate(
     data: Tensor,
     lead: tuple[Any, ...],
     taps: list[list[tuple[e.Expr, e.Expr | None]]],
@@ -87,31 +89,31 @@ def _inside(place: e.Expr, extent: Any) -> e.Expr:
 def linear_taps_numpy(x: np.ndarray) -> list[tuple[np.ndarray, np.ndarray | None]]:
     """The two indices around each of ``x`` and their weights."""
     below = np.floor(x)
-    return [(_whole(below), 1 - (x - below)), (_whole(below) + 1, x - below)]
+    return [(_to_int(below), 1 - (x - below)), (_to_int(below) + 1, x - below)]
 
 
 def cubic_taps_numpy(x: np.ndarray) -> list[tuple[np.ndarray, np.ndarray | None]]:
     """The four indices around each of ``x`` and Keys' weights."""
     below = np.floor(x)
     return [
-        (_whole(below) + step, _keys(step, np.abs(x - below - step)).astype(x.dtype))
+        (_to_int(below) + step, _cubic_weight(step, np.abs(x - below - step)).astype(x.dtype))
         for step in (-1, 0, 1, 2)
     ]
 
 
-def _whole(x: np.ndarray) -> np.ndarray:
+def _to_int(x: np.ndarray) -> np.ndarray:
     """``x`` as integers: NaN becomes 0, and numbers too large become indices outside every image."""
     with np.errstate(invalid="ignore"):
         return np.nan_to_num(np.clip(x, -(2**30), 2**30), nan=0.0).astype(np.int64)
 
 
-def weighted_numpy(
+def interpolate_numpy(
     data: np.ndarray,
     lead: tuple[np.ndarray, ...],
     taps: list[list[tuple[np.ndarray, np.ndarray | None]]],
     zeros: bool,
 ) -> np.ndarray:
-    """``weighted`` for arrays of coordinates; ``lead`` are index arrays."""
+    """``interpolate`` for arrays of coordinates; ``lead`` are index arrays."""
     extents = data.shape[len(lead) :]
     total: Any = None
     for combination in product(*taps):

@@ -58,8 +58,8 @@ def _numpy(call: Call, boxes: np.ndarray, scores: np.ndarray, *limits: np.ndarra
         for box in np.argsort(-scores[batch, kind], kind="stable").tolist():
             own = _corners(boxes[batch, box], call["center_point_box"])
             others = [_corners(boxes[batch, one], call["center_point_box"]) for one in chosen]
-            apart = all(_overlap(own, other) <= overlap for other in others)
-            if len(chosen) < most and scores[batch, kind, box] > least and apart:
+            is_kept = all(_overlap(own, other) <= overlap for other in others)
+            if len(chosen) < most and scores[batch, kind, box] > least and is_kept:
                 chosen.append(box)
         rows += [(batch, kind, box) for box in chosen]
     table = np.zeros((scores.size, 3), np.int64)
@@ -90,44 +90,44 @@ def all_class_non_max_suppression(
     rows_shape = (num_elements(scores.shape), 3)
 
     def body(*buffers: loop.Buffer) -> loop.Stmt:
-        box_at, score_at, most_at, overlap_at, least_at, rows, total = buffers
+        boxes_in, scores_in, max_outputs, max_overlap, min_score, rows, total = buffers
         place, start = loops.Cell("place"), loops.Cell("start")
-        apart = loops.Cell("apart", "bool")
+        is_kept = loops.Cell("apart", "bool")
 
         def corners(batch: e.Expr, box: e.Expr) -> list[e.Expr]:
-            a, b, c, d = (loops.load(box_at, batch, box, k) for k in range(4))
+            a, b, c, d = (loops.load(boxes_in, batch, box, k) for k in range(4))
             if call["center_point_box"]:
                 tall, wide = (e.Mul(side, e.const(0.5, "float32")) for side in (c, d))
                 return [e.Sub(a, tall), e.Sub(b, wide), e.Add(a, tall), e.Add(b, wide)]
             return [e.Min(a, c), e.Min(b, d), e.Max(a, c), e.Max(b, d)]
 
-        def part(a: list[e.Expr], b: list[e.Expr]) -> e.Expr:
+        def overlap(a: list[e.Expr], b: list[e.Expr]) -> e.Expr:
             zero = e.const(0.0, "float32")
             sides = [e.Max(e.Sub(e.Min(a[k + 2], b[k + 2]), e.Max(a[k], b[k])), zero) for k in range(2)]
             common = e.Mul(*sides)
             first, second = (e.Mul(e.Sub(x[2], x[0]), e.Sub(x[3], x[1])) for x in (a, b))
             union = e.Sub(e.Add(first, second), common)
-            some = union > zero
-            return e.Select(some, e.Div(common, e.Select(some, union, e.const(1.0, "float32"))), zero)
+            nonempty = union > zero
+            return e.Select(nonempty, e.Div(common, e.Select(nonempty, union, e.const(1.0, "float32"))), zero)
 
         def consider(batch: e.Expr, kind: e.Expr, box: e.Expr) -> loop.Stmt:
-            def against(k: e.Expr) -> loop.Stmt:
+            def compare(k: e.Expr) -> loop.Stmt:
                 other = corners(batch, loops.load(rows, start.value + k, 2))
-                closer = part(corners(batch, box), other) > loops.load(overlap_at, 0)
-                return loop.If(closer, apart.set(False))
+                overlaps = overlap(corners(batch, box), other) > loops.load(max_overlap, 0)
+                return loop.If(overlaps, is_kept.set(False))
 
             keep = [loops.store(rows, (place.value, k), v) for k, v in enumerate((batch, kind, box))]
             decide = loop.sequence(
-                apart.set(True),
-                loops.over(place.value - start.value, against, "other"),
-                loop.If(apart.value, loop.sequence(*keep, place.set(place.value + 1))),
+                is_kept.set(True),
+                loops.over(place.value - start.value, compare, "other"),
+                loop.If(is_kept.value, loop.sequence(*keep, place.set(place.value + 1))),
             )
-            good = loops.load(score_at, batch, kind, box) > loops.load(least_at, 0)
-            room = place.value - start.value < loops.load(most_at, 0)
+            good = loops.load(scores_in, batch, kind, box) > loops.load(min_score, 0)
+            room = place.value - start.value < loops.load(max_outputs, 0)
             return loop.If(e.And(good, room), decide)
 
         def one_class(batch: e.Expr, kind: e.Expr) -> loop.Stmt:
-            order = MergeSort(lambda k: loops.load(score_at, batch, kind, k), count, ascending=False)
+            order = MergeSort(lambda k: loops.load(scores_in, batch, kind, k), count, ascending=False)
 
             def each(at: Callable[[e.Expr], e.Expr]) -> loop.Stmt:
                 return loops.over(
@@ -139,7 +139,7 @@ def all_class_non_max_suppression(
         empty = loops.nest(rows_shape, lambda *i: loops.store(rows, i, e.const(0, "int64")), name="z")
         classes = loops.nest((batches, kinds), one_class)
         done = loops.store(total, (0,), place.value)
-        return loops.allocated(loop.sequence(empty, place.set(0), classes, done), place, start, apart)
+        return loops.allocated(loop.sequence(empty, place.set(0), classes, done), place, start, is_kept)
 
     given = [boxes, scores, max_output_boxes_per_class, iou_threshold, score_threshold]
     outputs = [(rows_shape, "int64"), ((1,), "int64")]

@@ -15,13 +15,13 @@ from tvmlite.relay.ir.op import REQUIRED, choice
 from tvmlite.relay.ir.types import Dim, TensorType, num_elements, same_dim, show_shape
 from tvmlite.relay.ops.common import (
     INTEGERS,
-    agree,
     as_index,
     axis_of,
     clamp,
     expect,
+    expect_extent,
     fault,
-    from_end,
+    normalize_index,
     replaced,
     unless_empty,
 )
@@ -34,7 +34,7 @@ from tvmlite.te.tensor.tensor import Tensor
 
 def safe_index(index: e.Expr, extent: Dim) -> e.Expr:
     """``index`` counted from the end if negative, then clamped to the axis."""
-    return clamp(from_end(index, extent), extent)
+    return clamp(normalize_index(index, extent), extent)
 
 
 def safe_numpy(indices: np.ndarray, extent: int) -> np.ndarray:
@@ -43,7 +43,7 @@ def safe_numpy(indices: np.ndarray, extent: int) -> np.ndarray:
     return np.clip(np.where(wide < 0, wide + extent, wide), 0, max(extent - 1, 0))
 
 
-def at_most(call: Call, what: str, given: Dim, limit: Dim) -> None:
+def expect_at_most(call: Call, what: str, given: Dim, limit: Dim) -> None:
     """Raise a type error unless the extent ``given`` is known to be at most ``limit``."""
     fits = given <= limit
     if not (fits if isinstance(fits, bool) else same_dim(given, limit) or arith.Analyzer().prove(fits)):
@@ -68,21 +68,21 @@ def _take_type(call: Call, data: TensorType, indices: TensorType) -> TensorType:
     if batch > indices.ndim:
         raise fault(call, f"batch_dims is {batch}, indices are {show_shape(indices.shape)}")
     for k in range(batch):
-        agree(call, f"the indices' extent {k}", indices.shape[k], data.shape[k])
+        expect_extent(call, f"the indices' extent {k}", indices.shape[k], data.shape[k])
     return TensorType(replaced(data.shape, axis, *indices.shape[batch:]), data.dtype)
 
 
 def _take_numpy(call: Call, data: np.ndarray, indices: np.ndarray) -> np.ndarray:
     if call["axis"] is None:
-        return np.asarray(data.reshape(-1)[_moded(call["mode"], indices, data.size)])
+        return np.asarray(data.reshape(-1)[_apply_mode(call["mode"], indices, data.size)])
     axis, batch = call["axis"] % data.ndim, call["batch_dims"]
-    found = _moded(call["mode"], indices, data.shape[axis])
+    found = _apply_mode(call["mode"], indices, data.shape[axis])
     rows = np.moveaxis(data, axis, batch)[(*np.indices(indices.shape, sparse=True)[:batch], found)]
     picked, to = range(batch, indices.ndim), range(axis, axis + indices.ndim - batch)
     return np.asarray(np.moveaxis(rows, picked, to))
 
 
-def _moded(mode: str, indices: np.ndarray, extent: int) -> np.ndarray:
+def _apply_mode(mode: str, indices: np.ndarray, extent: int) -> np.ndarray:
     wide = indices.astype(np.int64)
     if mode == "wrap":
         return wide % max(extent, 1)
@@ -108,7 +108,7 @@ def take(call: Call, i: Indices, data: Tensor, indices: Tensor) -> e.Expr:
     count = indices.ndim - batch
     index = as_index(indices[(*i[:batch], *i[axis : axis + count])], extent)
     if call["mode"] == "fast":
-        index = from_end(index, extent)
+        index = normalize_index(index, extent)
     else:
         index = index % extent if call["mode"] == "wrap" else clamp(index, extent)
     at: Any = reshaped_indices(data.shape, (extent,), (index,)) if flat else None
@@ -118,7 +118,7 @@ def take(call: Call, i: Indices, data: Tensor, indices: Tensor) -> e.Expr:
 # --- gather -----------------------------------------------------------------------------------------
 
 
-def check_along(call: Call, data: TensorType, indices: TensorType) -> int:
+def check_indices(call: Call, data: TensorType, indices: TensorType) -> int:
     """Return the axis of a gather or scatter; check that indices fit into the data on every other axis."""
     expect(call, "indices are", indices.dtype, INTEGERS)
     axis = axis_of(call, call["axis"], data.ndim)
@@ -130,12 +130,12 @@ def check_along(call: Call, data: TensorType, indices: TensorType) -> int:
         )
     for k in range(data.ndim):
         if k != axis:
-            at_most(call, f"the indices' extent {k}", indices.shape[k], data.shape[k])
+            expect_at_most(call, f"the indices' extent {k}", indices.shape[k], data.shape[k])
     return axis
 
 
 def _gather_type(call: Call, data: TensorType, indices: TensorType) -> TensorType:
-    check_along(call, data, indices)
+    check_indices(call, data, indices)
     return TensorType(indices.shape, data.dtype)
 
 
@@ -182,7 +182,7 @@ def _gather_nd_type(call: Call, data: TensorType, indices: TensorType) -> Tensor
         raise fault(call, f"batch_dims is {batch}, indices are {show_shape(indices.shape)}")
     length = index_length(call, indices, data.ndim, batch)
     for k in range(batch):
-        agree(call, f"the indices' extent {k + 1}", indices.shape[k + 1], data.shape[k])
+        expect_extent(call, f"the indices' extent {k + 1}", indices.shape[k + 1], data.shape[k])
     return TensorType((*indices.shape[1:], *data.shape[batch + length :]), data.dtype)
 
 

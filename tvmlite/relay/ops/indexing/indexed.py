@@ -179,7 +179,7 @@ def meshgrid(call: Call, *data: Expr) -> Expr:
 # --- strided_set ------------------------------------------------------------------------------------
 
 
-def _cuts(call: Call, shape: Any) -> list[tuple[Any, int, Any]]:
+def _slice_ranges(call: Call, shape: Any) -> list[tuple[Any, int, Any]]:
     begin, end, strides = (call[key] for key in ("begin", "end", "strides"))
     begin, end = (one if isinstance(one, tuple) else (one,) for one in (begin, end))
     strides = (1,) * len(begin) if strides is None else strides if isinstance(strides, tuple) else (strides,)
@@ -199,7 +199,7 @@ def _cuts(call: Call, shape: Any) -> list[tuple[Any, int, Any]]:
 
 def _set_type(call: Call, data: TensorType, v: TensorType) -> TensorType:
     one_dtype(call, data, v)
-    wanted = tuple(count for _, _, count in _cuts(call, data.shape))
+    wanted = tuple(count for _, _, count in _slice_ranges(call, data.shape))
     if not same_shape(v.shape, wanted):
         raise fault(
             call, f"v is {show_shape(v.shape)}, the slice is {show_shape(wanted)}, expected one shape"
@@ -226,7 +226,9 @@ def _set_numpy(call: Call, data: np.ndarray, v: np.ndarray) -> np.ndarray:
 def strided_set(call: Call, i: Indices, data: Tensor, v: Tensor) -> e.Expr:
     """``data`` after ``data[begin:end:strides] = v``. TVM's bounds are tensors, these are attributes."""
     at, inside = [], []
-    for index, (start, stride, count), extent in zip(i, _cuts(call, data.shape), data.shape, strict=True):
+    for index, (start, stride, count), extent in zip(
+        i, _slice_ranges(call, data.shape), data.shape, strict=True
+    ):
         whole = stride == 1 and isinstance(start, int) and start == 0 and same_shape((count,), (extent,))
         if whole:
             at.append(index)
@@ -246,7 +248,7 @@ def strided_set(call: Call, i: Indices, data: Tensor, v: Tensor) -> e.Expr:
 # --- diagonals --------------------------------------------------------------------------------------
 
 
-def _length(call: Call, k: int, shape: Any) -> Any:
+def _diagonal_length(call: Call, k: int, shape: Any) -> Any:
     """The length of diagonal ``k`` of a matrix."""
     rows, columns = shape[-2:]
     if isinstance(rows, int) and isinstance(columns, int):
@@ -265,7 +267,7 @@ def _diagonal_type(call: Call, data: TensorType, diagonal: TensorType) -> Tensor
             call,
             f"k1 is {low}, k2 is {high}, expected diagonals of a matrix of {rows} rows and {columns} columns",
         )
-    longest = max(_length(call, k, data.shape) for k in range(low, high + 1))
+    longest = max(_diagonal_length(call, k, data.shape) for k in range(low, high + 1))
     wanted = (*data.shape[:-2], *((high - low + 1,) if low < high else ()), longest)
     if not same_shape(diagonal.shape, wanted):
         raise fault(call, f"diagonal is {show_shape(diagonal.shape)}, expected {show_shape(wanted)}")
@@ -276,7 +278,7 @@ def _diagonal_numpy(call: Call, data: np.ndarray, diagonal: np.ndarray) -> np.nd
     result, low, high = data.copy(), call["k1"], call["k2"]
     bands = diagonal if low < high else diagonal[..., None, :]
     for k in range(low, high + 1):
-        count = _length(call, k, data.shape)
+        count = _diagonal_length(call, k, data.shape)
         right = call["super_diag_right_align"] if k >= 0 else call["sub_diag_right_align"]
         start = bands.shape[-1] - count if right else 0
         rows = np.arange(count) + max(-k, 0)
@@ -308,7 +310,7 @@ def matrix_set_diag(call: Call, i: Indices, data: Tensor, diagonal: Tensor) -> e
     value = data[i]
     for k in range(low, high + 1):
         right = call["super_diag_right_align"] if k >= 0 else call["sub_diag_right_align"]
-        start = longest - _length(call, k, data.shape) if right else 0
+        start = longest - _diagonal_length(call, k, data.shape) if right else 0
         place = (row if k >= 0 else column) + start
         band = (high - k,) if low < high else ()
         on = e.Equal(*e.match(column - row, k))

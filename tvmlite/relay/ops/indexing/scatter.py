@@ -18,30 +18,30 @@ from tvmlite.relay.ir.types import Dim, TensorType, same_shape, show_shape
 from tvmlite.relay.ops import loops
 from tvmlite.relay.ops.common import (
     INTEGERS,
-    agree,
     as_index,
     axis_of,
     clamp,
     expect,
+    expect_extent,
     fault,
-    from_end,
+    normalize_index,
     one_dtype,
     replaced,
 )
-from tvmlite.relay.ops.indexing.index import check_along, index_length
+from tvmlite.relay.ops.indexing.index import check_indices, index_length
 from tvmlite.relay.ops.register import Indices, injective, statement
 from tvmlite.te import expr as e
 from tvmlite.te.loop import ir as loop
 from tvmlite.te.tensor.tensor import Tensor
 
 
-def _halfway(old: e.Expr, new: e.Expr) -> e.Expr:
+def _average(old: e.Expr, new: e.Expr) -> e.Expr:
     total = old + new
     two = e.const(2, total.dtype)
     return e.Div(total, two) if dtypes.is_float(total.dtype) else e.TruncDiv(total, two)
 
 
-def _halfway_numpy(old: Any, new: Any) -> Any:
+def _average_numpy(old: Any, new: Any) -> Any:
     total = old + new
     return (
         total / np.array(2, total.dtype)
@@ -56,7 +56,7 @@ COMBINE: dict[str, tuple[Callable[[e.Expr, e.Expr], e.Expr], Any]] = {
     "mul": (lambda old, new: old * new, np.multiply),
     "min": (e.Min, np.minimum),
     "max": (e.Max, np.maximum),
-    "mean": (_halfway, None),
+    "mean": (_average, None),
 }
 """How an update is combined with the existing element: in te, and as a numpy ufunc, if there is one.
 
@@ -69,7 +69,7 @@ def _check_mode(call: Call, attribute: str, dtype: str) -> None:
         raise fault(call, f"{attribute} is {call[attribute]!r}, data is bool, expected numbers")
 
 
-def _combined_numpy(mode: str, result: np.ndarray, at: tuple[np.ndarray, ...], updates: np.ndarray) -> None:
+def _combine_numpy(mode: str, result: np.ndarray, at: tuple[np.ndarray, ...], updates: np.ndarray) -> None:
     """Combine ``updates`` into ``result`` at the index arrays ``at``, skipping those out of range."""
     wide = [
         np.broadcast_to(part, np.broadcast_shapes(*(p.shape for p in at))).astype(np.int64) for part in at
@@ -83,24 +83,24 @@ def _combined_numpy(mode: str, result: np.ndarray, at: tuple[np.ndarray, ...], u
         if COMBINE[mode][1] is None:
             for k, place in enumerate(zip(*places, strict=True)):
                 new = values[k]
-                result[place] = _halfway_numpy(result[place], new) if mode == "mean" else new
+                result[place] = _average_numpy(result[place], new) if mode == "mean" else new
         else:
             COMBINE[mode][1].at(result, places, values)
 
 
-def _guarded(parts: list[e.Expr], extents: list[Dim], write: Callable[..., loop.Stmt]) -> loop.Stmt:
+def _if_in_range(parts: list[e.Expr], extents: list[Dim], write: Callable[..., loop.Stmt]) -> loop.Stmt:
     """Call ``write`` at the indices ``parts``, negative ones from the end, unless one is out of range."""
-    found = [e.cast("int64", from_end(part, n)) for part, n in zip(parts, extents, strict=True)]
+    found = [e.cast("int64", normalize_index(part, n)) for part, n in zip(parts, extents, strict=True)]
     inside = [c for part, n in zip(found, extents, strict=True) for c in (part >= 0, part < n)]
     return loop.If(e.all_of(inside), write(*found)) if inside else write()
 
 
-def _combined(mode: str, target: loop.Buffer, at: tuple[e.Expr, ...], update: e.Expr) -> loop.Stmt:
+def _store_combined(mode: str, target: loop.Buffer, at: tuple[e.Expr, ...], update: e.Expr) -> loop.Stmt:
     return loops.store(target, at, COMBINE[mode][0](loops.load(target, *at), update))
 
 
 def _elements_type(call: Call, data: TensorType, indices: TensorType, updates: TensorType) -> TensorType:
-    check_along(call, data, indices)
+    check_indices(call, data, indices)
     _check_mode(call, "reduction", one_dtype(call, data, updates))
     if not same_shape(indices.shape, updates.shape):
         raise fault(
@@ -116,7 +116,7 @@ def _elements_numpy(call: Call, data: np.ndarray, indices: np.ndarray, updates: 
     if indices.size:
         at: list[Any] = list(np.indices(indices.shape))
         at[call["axis"] % data.ndim] = indices
-        _combined_numpy(call["reduction"], result, tuple(at), updates)
+        _combine_numpy(call["reduction"], result, tuple(at), updates)
     return result
 
 
@@ -134,9 +134,9 @@ def scatter_elements(call: Call, data: Tensor, indices: Tensor, updates: Tensor)
         def column(at: Callable[[Any], tuple[Any, ...]]) -> loop.Stmt:
             def one(k: e.Expr) -> loop.Stmt:
                 def write(place: e.Expr) -> loop.Stmt:
-                    return _combined(call["reduction"], out, at(place), loops.load(new, *at(k)))
+                    return _store_combined(call["reduction"], out, at(place), loops.load(new, *at(k)))
 
-                return _guarded([loops.load(where, *at(k))], [extent], write)
+                return _if_in_range([loops.load(where, *at(k))], [extent], write)
 
             return loops.over(indices.shape[axis], one, "k")
 
@@ -158,9 +158,9 @@ def _nd_numpy(call: Call, data: np.ndarray, indices: np.ndarray, updates: np.nda
     result = data.copy()
     if updates.size and not len(indices):
         flat = updates.reshape(-1, *data.shape)
-        _combined_numpy(call["mode"], result[None], (np.zeros(len(flat), np.int64),), flat)
+        _combine_numpy(call["mode"], result[None], (np.zeros(len(flat), np.int64),), flat)
     elif updates.size:
-        _combined_numpy(call["mode"], result, tuple(indices), updates)
+        _combine_numpy(call["mode"], result, tuple(indices), updates)
     return result
 
 
@@ -176,11 +176,11 @@ def scatter_nd(call: Call, data: Tensor, indices: Tensor, updates: Tensor) -> Te
             def write(*place: e.Expr) -> loop.Stmt:
                 return loops.nest(
                     tail,
-                    lambda *x: _combined(call["mode"], out, (*place, *x), loops.load(new, *y, *x)),
+                    lambda *x: _store_combined(call["mode"], out, (*place, *x), loops.load(new, *y, *x)),
                     name="x",
                 )
 
-            return _guarded([loops.load(where, k, *y) for k in range(length)], extents, write)
+            return _if_in_range([loops.load(where, k, *y) for k in range(length)], extents, write)
 
         return loop.sequence(loops.copied(old, out), loops.nest(indices.shape[1:], slices, name="y"))
 
@@ -190,7 +190,7 @@ def scatter_nd(call: Call, data: Tensor, indices: Tensor, updates: Tensor) -> Te
 # --- a run of elements written into a cache --------------------------------------------------------
 
 
-def _run_type(call: Call, cache: TensorType, update: TensorType, start: TensorType) -> TensorType:
+def _cache_type(call: Call, cache: TensorType, update: TensorType, start: TensorType) -> TensorType:
     dtype = one_dtype(call, cache, update)
     axis = axis_of(call, call["axis"], cache.ndim)
     if axis == 0 or cache.ndim != update.ndim:
@@ -202,17 +202,17 @@ def _run_type(call: Call, cache: TensorType, update: TensorType, start: TensorTy
     expect(call, "the places are", start.dtype, INTEGERS)
     if start.ndim != 1:
         raise fault(call, f"the places have {start.ndim} axes, expected 1")
-    agree(call, "the number of places", start.shape[0], cache.shape[0])
+    expect_extent(call, "the number of places", start.shape[0], cache.shape[0])
     for k in range(cache.ndim):
         if k != axis:
-            agree(call, f"the update's extent {k}", update.shape[k], cache.shape[k])
+            expect_extent(call, f"the update's extent {k}", update.shape[k], cache.shape[k])
     have, more = cache.shape[axis], update.shape[axis]
     if isinstance(have, int) and isinstance(more, int) and more > have:
         raise fault(call, f"the update has {more} elements along the axis, the cache {have}")
     return TensorType(cache.shape, dtype)
 
 
-def _run_numpy(call: Call, cache: np.ndarray, update: np.ndarray, start: np.ndarray) -> np.ndarray:
+def _cache_numpy(call: Call, cache: np.ndarray, update: np.ndarray, start: np.ndarray) -> np.ndarray:
     axis, result = call["axis"] % cache.ndim, cache.copy()
     for batch, first in enumerate(start.astype(np.int64)):
         for k in range(update.shape[axis]):
@@ -225,8 +225,8 @@ def _run_numpy(call: Call, cache: np.ndarray, update: np.ndarray, start: np.ndar
 
 @injective(
     "tensor_scatter",
-    infer=_run_type,
-    reference=_run_numpy,
+    infer=_cache_type,
+    reference=_cache_numpy,
     attrs={"axis": -2, "mode": choice("linear", "circular")},
 )
 def tensor_scatter(call: Call, i: Indices, cache: Tensor, update: Tensor, start: Tensor) -> e.Expr:
@@ -246,8 +246,8 @@ def tensor_scatter(call: Call, i: Indices, cache: Tensor, update: Tensor, start:
 
 @statement(
     "cache_update",
-    infer=_run_type,
-    reference=_run_numpy,
+    infer=_cache_type,
+    reference=_cache_numpy,
     attrs={"axis": -2, "mode": choice("linear", "circular")},
 )
 def cache_update(call: Call, cache: Tensor, update: Tensor, start: Tensor) -> Tensor:

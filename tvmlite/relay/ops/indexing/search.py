@@ -132,14 +132,14 @@ def unique(call: Call, data: Tensor) -> list[Tensor]:
 
     def body(source: loop.Buffer, *outs: loop.Buffer) -> loop.Stmt:
         values, first, inverse, number, *counts = outs
-        group, next_one = loops.Cell("group"), loops.Cell("next_one")
+        group, next_number = loops.Cell("group"), loops.Cell("next_one")
         new = loops.buffer("new", data.shape, loops.INT)
 
-        def cleared(k: e.Expr) -> loop.Stmt:
+        def clear(k: e.Expr) -> loop.Stmt:
             puts = [loops.store(values, (k,), e.const(0, data.dtype)), loops.store(first, (k,), extent)]
             return loop.sequence(*puts, *(loops.store(one, (k,), zero) for one in counts))
 
-        def grouped(place: Callable[[e.Expr], e.Expr]) -> loop.Stmt:
+        def group_equal(place: Callable[[e.Expr], e.Expr]) -> loop.Stmt:
             def one(k: e.Expr) -> loop.Stmt:
                 def of(own: e.Expr) -> loop.Stmt:
                     before = loops.load(source, place(e.Max(*e.match(k - 1, 0))))
@@ -159,7 +159,7 @@ def unique(call: Call, data: Tensor) -> list[Tensor]:
             return loop.sequence(group.set(-1), loops.over(extent, one, "k"))
 
         order = MergeSort(lambda k: loops.load(source, k), data.shape[0], ascending=True)
-        parts = [loops.over(extent, cleared, "z"), order.then(grouped)]
+        parts = [loops.over(extent, clear, "z"), order.then(group_equal)]
         memory: list[Any] = [group]
         if call["sorted"]:
 
@@ -169,44 +169,44 @@ def unique(call: Call, data: Tensor) -> list[Tensor]:
 
             parts.append(loops.over(extent, value, "v"))
         else:
-            parts += self_ordered(source, outs, new, next_one, extent)
-            memory += [next_one, new]
+            parts += order_by_appearance(source, outs, new, next_number, extent)
+            memory += [next_number, new]
         parts.append(loops.store(number, (0,), group.value + 1))
         return loops.allocated(loop.sequence(*parts), *memory)
 
-    def self_ordered(
-        source: loop.Buffer, outs: Any, new: loop.Buffer, next_one: loops.Cell, extent: e.Expr
+    def order_by_appearance(
+        source: loop.Buffer, outs: Any, new: loop.Buffer, next_number: loops.Cell, extent: e.Expr
     ) -> list[loop.Stmt]:
         """Number the groups by first appearance: in order, each first element numbers its group."""
         values, first, inverse, _, *counts = outs
         old_first = loops.buffer("old_first", data.shape, "int32")
         old_counts = loops.buffer("old_counts", data.shape, "int32")
-        held = [(first, old_first), *((one, old_counts) for one in counts)]
+        saved = [(first, old_first), *((one, old_counts) for one in counts)]
 
-        def keep(k: e.Expr) -> loop.Stmt:
-            moves = [loops.store(old, (k,), loops.load(one, k)) for one, old in held]
+        def save(k: e.Expr) -> loop.Stmt:
+            moves = [loops.store(old, (k,), loops.load(one, k)) for one, old in saved]
             resets = [loops.store(first, (k,), extent), *(loops.store(one, (k,), zero) for one in counts)]
             return loop.sequence(*moves, *resets)
 
         def element(k: e.Expr) -> loop.Stmt:
             def of(group: e.Expr) -> loop.Stmt:
-                at = next_one.value
+                at = next_number.value
                 puts = [loops.store(values, (at,), loops.load(source, k)), loops.store(first, (at,), k)]
                 puts += [loops.store(one, (at,), loops.load(old_counts, group)) for one in counts]
-                puts += [loops.store(new, (group,), at), next_one.set(at + 1)]
+                puts += [loops.store(new, (group,), at), next_number.set(at + 1)]
                 is_first = e.Equal(*e.match(e.cast(loops.INT, loops.load(old_first, group)), k))
                 return loop.If(is_first, loop.sequence(*puts))
 
             return loops.let("own_group", e.cast(loops.INT, loops.load(inverse, k)), of)
 
-        def renamed(k: e.Expr) -> loop.Stmt:
+        def renumber(k: e.Expr) -> loop.Stmt:
             return loops.store(inverse, (k,), loops.load(new, loops.load(inverse, k)))
 
         work = loop.sequence(
-            loops.over(extent, keep, "o"),
-            next_one.set(0),
+            loops.over(extent, save, "o"),
+            next_number.set(0),
             loops.over(extent, element, "f"),
-            loops.over(extent, renamed, "r"),
+            loops.over(extent, renumber, "r"),
         )
         return [loops.allocated(work, old_first, *([old_counts] if counts else []))]
 

@@ -13,9 +13,9 @@ from tvmlite.relay.ir.op import Fuse, operator
 from tvmlite.relay.ir.types import Dim, TensorType, same_dim, show_shape
 from tvmlite.relay.ops.common import (
     FLOAT,
-    agree,
     broadcast_indices,
     expect,
+    expect_extent,
     fault,
     intrinsic,
     is_one,
@@ -23,7 +23,7 @@ from tvmlite.relay.ops.common import (
 )
 from tvmlite.relay.ops.convolutions.conv import converted, result_dtype, sum_dtype
 from tvmlite.relay.ops.products.matmul import PANEL
-from tvmlite.relay.ops.reductions.normalize import rows_reduced
+from tvmlite.relay.ops.reductions.normalize import reduce_rows
 from tvmlite.te import expr as e
 from tvmlite.te.templates import anchors
 from tvmlite.te.tensor import reducers
@@ -54,10 +54,10 @@ def _attention_type(
         if given.ndim != 4:
             raise fault(call, f"{name} is {show_shape(given.shape)}, expected (batch, heads, length, size)")
     for name, given in (("key", key), ("value", value)):
-        agree(call, f"the batch of {name}", given.shape[0], query.shape[0])
-    agree(call, "the size of key", key.shape[3], query.shape[3])
-    agree(call, "the number of heads of value", value.shape[1], key.shape[1])
-    agree(call, "the length of value", value.shape[2], key.shape[2])
+        expect_extent(call, f"the batch of {name}", given.shape[0], query.shape[0])
+    expect_extent(call, "the size of key", key.shape[3], query.shape[3])
+    expect_extent(call, "the number of heads of value", value.shape[1], key.shape[1])
+    expect_extent(call, "the length of value", value.shape[2], key.shape[2])
     _heads_per_key(call, query.shape[1], key.shape[1])
     batch, heads, length, _ = query.shape
     _check_mask(call, mask, (batch, heads, length, key.shape[2]))
@@ -126,16 +126,16 @@ def attention(call: Call, query: te.Tensor, key: te.Tensor, value: te.Tensor, ma
         query.shape, lambda *at: query[at].astype(work) * scale, name="query", tag="attention_query"
     )
     masked = _scores(scaled, key, mask, shared, work)
-    greatest = rows_reduced(masked, (3,), reducers.max_reduce, lambda at: masked[at], "row_max")
+    greatest = reduce_rows(masked, (3,), reducers.max_reduce, lambda at: masked[at], "row_max")
     powers = te.compute(
         masked.shape,
         lambda *at: intrinsic("exp", masked[at] - greatest[at[:3]]),
         name="powers",
         tag="row_powers",
     )
-    total = rows_reduced(powers, (3,), reducers.sum, lambda at: powers[at], "row_sum")
+    total = reduce_rows(powers, (3,), reducers.sum, lambda at: powers[at], "row_sum")
     share = te.compute(total.shape, lambda *at: 1.0 / total[at], name="row_share", tag="row_scalar")
-    values = _whole_vectors(value)
+    values = _pad_features(value)
     seen = te.reduce_axis(value.shape[2], name="t")
 
     def weighted(batch: Any, head: Any, row: Any, feature: Any) -> e.Expr:
@@ -161,7 +161,7 @@ def attention(call: Call, query: te.Tensor, key: te.Tensor, value: te.Tensor, ma
     return converted(result, result_dtype(call, query.dtype))
 
 
-def _whole_vectors(value: te.Tensor) -> te.Tensor:
+def _pad_features(value: te.Tensor) -> te.Tensor:
     """Pad features with zeros to whole panels: sums of partial vectors are not kept in registers."""
     features = value.shape[3]
     if not isinstance(features, int) or features % PANEL == 0:

@@ -8,7 +8,7 @@ from tvmlite.core import dtype as dtypes
 from tvmlite.relay.ir.nodes import Call
 from tvmlite.relay.ir.types import TensorType
 from tvmlite.relay.ops import loops
-from tvmlite.relay.ops.common import agree, fault
+from tvmlite.relay.ops.common import expect_extent, fault
 from tvmlite.relay.ops.register import statement
 from tvmlite.te import expr as e
 from tvmlite.te.loop import ir as loop
@@ -18,7 +18,7 @@ from tvmlite.te.tensor.tensor import Tensor
 def _infer(call: Call, data: TensorType) -> TensorType:
     if data.ndim < 2 or not dtypes.is_float(data.dtype):
         raise fault(call, f"data is {data}, expected matrices of floats")
-    agree(call, "the number of columns", data.shape[-1], data.shape[-2])
+    expect_extent(call, "the number of columns", data.shape[-1], data.shape[-2])
     return TensorType(data.shape[:-2], data.dtype)
 
 
@@ -59,7 +59,7 @@ def _eliminate(rows: loop.Buffer, product: loops.Cell, k: e.Expr, n: object) -> 
     work = rows.dtype
     rest = size - k - 1
 
-    def look(i: e.Expr) -> loop.Stmt:
+    def update_pivot(i: e.Expr) -> loop.Stmt:
         here, best = (e.Call("abs", (loops.load(rows, r, k),), work) for r in (i, pivot.value))
         return loop.If(e.Less(best, here), pivot.set(i))
 
@@ -93,7 +93,7 @@ def _eliminate(rows: loop.Buffer, product: loops.Cell, k: e.Expr, n: object) -> 
     return loops.allocated(
         loop.sequence(
             pivot.set(k),
-            loops.over(rest, look, "i", k + 1),
+            loops.over(rest, update_pivot, "i", k + 1),
             loop.If(e.NotEqual(pivot.value, k), swapped),
             product.set(product.value * loops.load(rows, k, k)),
             cleared,

@@ -89,21 +89,21 @@ def _packing(call: Call) -> tuple[int, int]:
 
 def dense_pack_type(call: Call, data: TensorType, weight: TensorType) -> TensorType:
     """``(..., k)`` by ``(units / n, k, n)``, or ``(units / n, k / c, n, c)``, gives ``(..., units)``."""
-    block, together = _packing(call)
-    inside = (block, together) if together > 1 else (block,)
+    block, dot_length = _packing(call)
+    inside = (block, dot_length) if dot_length > 1 else (block,)
     if data.ndim < 1 or weight.ndim != 2 + len(inside) or not same_shape(weight.shape[2:], inside):
         raise _shape_mismatch(call, data, weight)
-    if not same_dim(data.shape[-1], weight.shape[1] * together):
+    if not same_dim(data.shape[-1], weight.shape[1] * dot_length):
         raise _shape_mismatch(call, data, weight)
     return TensorType((*data.shape[:-1], _units(call, weight)), result_dtype(call, data.dtype))
 
 
 def _units(call: Call, weight: Any) -> Dim:
     """The number of columns of the result, without those that packing added."""
-    block, held = packed_columns(call), weight.shape[0] * packed_columns(call)
-    units = held if call["units"] is None else call["units"]
-    if not same_dim(units, held):
-        if not (isinstance(units, int) and isinstance(held, int) and held - block < units <= held):
+    block, stored = packed_columns(call), weight.shape[0] * packed_columns(call)
+    units = stored if call["units"] is None else call["units"]
+    if not same_dim(units, stored):
+        if not (isinstance(units, int) and isinstance(stored, int) and stored - block < units <= stored):
             raise fault(call, f"units is {units}, weight is {show_shape(weight.shape)}")
     return units
 
@@ -128,7 +128,7 @@ def dense_pack(call: Call, data: te.Tensor, weight: te.Tensor) -> te.Tensor:
     return _panel_product(call, data, weight, _units(call, weight), _packing(call)[1])
 
 
-def _oriented(shape: Sequence[Dim], transposed: bool) -> tuple[Dim, Dim]:
+def _matrix_extents(shape: Sequence[Dim], transposed: bool) -> tuple[Dim, Dim]:
     """Return the rows and columns of the matrices in the last two axes."""
     rows, columns = shape[-2:]
     return (columns, rows) if transposed else (rows, columns)
@@ -138,8 +138,8 @@ def matmul_type(call: Call, a: TensorType, b: TensorType) -> TensorType:
     """The type relation: ``(m, k)`` by ``(k, n)`` gives ``(m, n)``, each transposed on request."""
     if a.ndim != 2 or b.ndim != 2:
         raise _shape_mismatch(call, a, b, ("tensor_a", "tensor_b"))
-    m, k = _oriented(a.shape, call["transpose_a"])
-    inner, n = _oriented(b.shape, call["transpose_b"])
+    m, k = _matrix_extents(a.shape, call["transpose_a"])
+    inner, n = _matrix_extents(b.shape, call["transpose_b"])
     if not same_dim(k, inner):
         raise _shape_mismatch(call, a, b, ("tensor_a", "tensor_b"))
     _check_units(call, n, "tensor_b", b)
@@ -169,8 +169,8 @@ def batch_matmul_type(call: Call, a: TensorType, b: TensorType) -> TensorType:
     """The type relation: ``(b, m, k)`` by ``(b, k, n)`` gives ``(b, m, n)``; a batch of 1 is broadcast."""
     if a.ndim != 3 or b.ndim != 3:
         raise _shape_mismatch(call, a, b, ("tensor_a", "tensor_b"))
-    m, k = _oriented(a.shape, call["transpose_a"])
-    inner, n = _oriented(b.shape, call["transpose_b"])
+    m, k = _matrix_extents(a.shape, call["transpose_a"])
+    inner, n = _matrix_extents(b.shape, call["transpose_b"])
     batch = b.shape[0] if is_one(a.shape[0]) else a.shape[0]
     if not same_dim(k, inner) or not (is_one(b.shape[0]) or same_dim(b.shape[0], batch)):
         raise _shape_mismatch(call, a, b, ("tensor_a", "tensor_b"))
@@ -196,7 +196,7 @@ def packed_panels(b: te.Tensor, transposed: bool) -> te.Tensor:
     is the schedule's choice.
     """
     lead = b.shape[:-2]
-    k, n = _oriented(b.shape, transposed)
+    k, n = _matrix_extents(b.shape, transposed)
     whole = isinstance(n, int) and n % PANEL == 0
 
     def element(*at: Any) -> e.Expr:
@@ -216,26 +216,26 @@ def packed_panels(b: te.Tensor, transposed: bool) -> te.Tensor:
 
 
 def _panel_product(
-    call: Call, data: te.Tensor, panels: te.Tensor, columns: Dim, together: int = 1
+    call: Call, data: te.Tensor, panels: te.Tensor, columns: Dim, dot_length: int = 1
 ) -> te.Tensor:
     """``data[.., k]`` times ``panels[j, k, i]``: all leading axes of the data are rows of one matrix.
 
-    With ``together`` above 1, the panels are ``panels[j, k / together, i, k % together]``.
+    With ``dot_length`` above 1, the panels are ``panels[j, k / dot_length, i, k % dot_length]``.
     """
     dtype, block = result_dtype(call, data.dtype), panels.shape[2]
     work, lead = sum_dtype(dtype), data.shape[:-1]
     k = te.reduce_axis(panels.shape[1], name="k")
-    inside = te.reduce_axis(together, name="pair")
+    inside = te.reduce_axis(dot_length, name="pair")
 
     def element(row: Any, outer: Any, inner: Any) -> e.Expr:
-        if together == 1:
+        if dot_length == 1:
             read = data[(*unravelled(row, lead), k)]
             return reducers.sum(read.astype(work) * panels[outer, k, inner].astype(work), k)
-        read = data[(*unravelled(row, lead), k * together + inside)]
+        read = data[(*unravelled(row, lead), k * dot_length + inside)]
         return reducers.sum(read.astype(work) * panels[outer, k, inner, inside].astype(work), [k, inside])
 
     shape = (product_of(lead), panels.shape[0], block)
-    product = te.compute(shape, element, name="dense", tag="matmul_packed", attrs={"paired": together > 1})
+    product = te.compute(shape, element, name="dense", tag="matmul_packed", attrs={"paired": dot_length > 1})
     return converted(unpacked(product, lead, columns), dtype)
 
 
@@ -254,7 +254,7 @@ def _product(call: Call, a: te.Tensor, b: te.Tensor) -> te.Tensor:
     """Multiply the matrices in the last two axes of ``a`` and ``b``, after at most one batch axis."""
     dtype = result_dtype(call, a.dtype)
     work, swap = sum_dtype(dtype), bool(call["transpose_a"])
-    (m, inner), (_, n) = _oriented(a.shape, swap), _oriented(b.shape, call["transpose_b"])
+    (m, inner), (_, n) = _matrix_extents(a.shape, swap), _matrix_extents(b.shape, call["transpose_b"])
     panels = packed_panels(b, bool(call["transpose_b"]))
     k = te.reduce_axis(inner, name="k")
     lead = () if a.ndim == 2 else (b.shape[0] if is_one(a.shape[0]) else a.shape[0],)

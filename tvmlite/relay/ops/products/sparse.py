@@ -63,12 +63,12 @@ def _dense_type(
 
 def _entries(data: np.ndarray, indices: np.ndarray, indptr: np.ndarray) -> Iterator[tuple[int, int, Any]]:
     """Yield the row, the column and the value of each stored element."""
-    tall, wide = _block(data)
+    block_rows, block_columns = _block(data)
     for row, (begin, end) in enumerate(pairwise(indptr)):
         for k in range(begin, end):
-            for y, x in np.ndindex(tall, wide):
+            for y, x in np.ndindex(block_rows, block_columns):
                 value = data[k, y, x] if data.ndim == 3 else data[k]
-                yield row * tall + y, int(indices[k]) * wide + x, value
+                yield row * block_rows + y, int(indices[k]) * block_columns + x, value
 
 
 def _dense_numpy(
@@ -95,8 +95,8 @@ def sparse_dense(
     ``weight_data`` is the elements, or blocks (count, rows, columns). TVM's function also accepts a matrix of
     scipy; the operator takes its three parts.
     """
-    tall, wide = _block(weight_data)
-    shape = (data.shape[0], normal_dim((weight_indptr.shape[0] - 1) * tall))
+    block_rows, block_columns = _block(weight_data)
+    shape = (data.shape[0], normal_dim((weight_indptr.shape[0] - 1) * block_rows))
     work = sum_dtype(data.dtype)
 
     def body(
@@ -104,21 +104,21 @@ def sparse_dense(
     ) -> loop.Stmt:
         def one(row: e.Expr, column: e.Expr) -> loop.Stmt:
             total = loops.Cell("total", work)
-            group = column // tall if not _is_one(tall) else column
+            group = column // block_rows if not _is_one(block_rows) else column
             begin, end = (loops.load(starts, group + k) for k in (0, 1))
 
             def add(k: e.Expr) -> loop.Stmt:
                 def part(x: e.Expr) -> loop.Stmt:
-                    within = () if weight_data.ndim == 1 else (column % tall, x)
-                    place = e.cast(loops.INT, loops.load(columns, k)) * wide + x
+                    within = () if weight_data.ndim == 1 else (column % block_rows, x)
+                    place = e.cast(loops.INT, loops.load(columns, k)) * block_columns + x
                     value = e.cast(work, loops.load(values, k, *within))
                     other = e.cast(work, loops.load(left, row, clamp(place, loops.index(data.shape[1]))))
                     return total.set(total.value + other * value)
 
-                return loops.over(wide, part, "x")
+                return loops.over(block_columns, part, "x")
 
-            many = e.Max(*e.match(e.cast(loops.INT, end) - e.cast(loops.INT, begin), 0))
-            steps = loops.over(many, add, "k", start=begin)
+            count = e.Max(*e.match(e.cast(loops.INT, end) - e.cast(loops.INT, begin), 0))
+            steps = loops.over(count, add, "k", start=begin)
             done = loops.store(out, (row, column), total.value)
             return loops.allocated(loop.sequence(total.set(e.const(0, work)), steps, done), total)
 
@@ -135,7 +135,7 @@ def _is_one(extent: Any) -> bool:
 # --- sums -------------------------------------------------------------------------------------------
 
 
-def _plain(call: Call, data: TensorType) -> None:
+def _check_unblocked(call: Call, data: TensorType) -> None:
     if data.ndim != 1:
         raise fault(call, f"data is {show_shape(data.shape)}, expected the elements, a vector, and no blocks")
 
@@ -148,7 +148,7 @@ def _add_type(
     sparse_indptr: TensorType,
 ) -> TensorType:
     rows = _rows(call, sparse_data, sparse_indices, sparse_indptr)
-    _plain(call, sparse_data)
+    _check_unblocked(call, sparse_data)
     expect(call, "dense_data is", one_dtype(call, dense_data, sparse_data), NUMBERS)
     if dense_data.ndim != 2 or not same_dim(dense_data.shape[0], rows):
         raise fault(call, f"dense_data is {show_shape(dense_data.shape)}, the sparse matrix has {rows} rows")
@@ -201,7 +201,7 @@ def _transpose_type(
     call: Call, sparse_data: TensorType, sparse_indices: TensorType, sparse_indptr: TensorType
 ) -> TupleType:
     _rows(call, sparse_data, sparse_indices, sparse_indptr)
-    _plain(call, sparse_data)
+    _check_unblocked(call, sparse_data)
     return TupleType((sparse_data, sparse_indices, sparse_indptr))
 
 
@@ -307,13 +307,13 @@ def sparse_reshape(call: Call, sparse_indices: Tensor, prev_shape: Tensor, new_s
     ``new_shape`` inferred. Indices are unchanged if both shapes are the same.
     """
     rows = sparse_indices.shape[0]
-    before, behind = prev_shape.shape[0], new_shape.shape[0]
+    old_rank, new_rank = prev_shape.shape[0], new_shape.shape[0]
 
     def body(
         where: loop.Buffer, old: loop.Buffer, wanted: loop.Buffer, places: loop.Buffer, shape: loop.Buffer
     ) -> loop.Stmt:
         total, known, same = loops.Cell("total"), loops.Cell("known"), loops.Cell("same")
-        common = e.Min(*e.match(loops.index(before), loops.index(behind)))
+        common = e.Min(*e.match(loops.index(old_rank), loops.index(new_rank)))
 
         def product(cell: loops.Cell, source: loop.Buffer) -> Callable[[e.Expr], loop.Stmt]:
             def times(k: e.Expr) -> loop.Stmt:
@@ -341,25 +341,25 @@ def sparse_reshape(call: Call, sparse_indices: Tensor, prev_shape: Tensor, new_s
                 return flat.set(flat.value * extent + e.cast(loops.INT, loops.load(where, r, k)))
 
             def out(k: e.Expr) -> loop.Stmt:
-                axis = loops.index(behind) - 1 - k
+                axis = loops.index(new_rank) - 1 - k
                 extent = e.cast(loops.INT, loops.load(shape, axis))
                 put = loops.store(places, (r, axis), e.TruncMod(flat.value, extent))
                 return loop.sequence(put, flat.set(e.TruncDiv(flat.value, extent)))
 
-            steps = flat.set(0), loops.over(before, into, "i"), loops.over(behind, out, "o")
+            steps = flat.set(0), loops.over(old_rank, into, "i"), loops.over(new_rank, out, "o")
             return loops.allocated(loop.sequence(*steps), flat)
 
         steps = [
             total.set(1),
             known.set(1),
-            loops.over(before, product(total, old), "t"),
-            loops.over(behind, product(known, wanted), "w"),
-            loops.over(behind, resolved, "s"),
-            same.set(e.cast(loops.INT, loops.index(before).equal(loops.index(behind)))),
+            loops.over(old_rank, product(total, old), "t"),
+            loops.over(new_rank, product(known, wanted), "w"),
+            loops.over(new_rank, resolved, "s"),
+            same.set(e.cast(loops.INT, loops.index(old_rank).equal(loops.index(new_rank)))),
             loops.over(common, compared, "d"),
             loop.If(same.value > 0, loops.over(rows, kept, "r"), loops.over(rows, row, "r")),
         ]
         return loops.allocated(loop.sequence(*steps), total, known, same)
 
-    kinds: list[Any] = [((rows, behind), sparse_indices.dtype), (new_shape.shape, new_shape.dtype)]
+    kinds: list[Any] = [((rows, new_rank), sparse_indices.dtype), (new_shape.shape, new_shape.dtype)]
     return loops.extern("sparse_reshape", [sparse_indices, prev_shape, new_shape], kinds, body)

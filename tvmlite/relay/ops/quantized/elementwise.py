@@ -175,7 +175,7 @@ FUNCTIONS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
 """The functions that TVM has, in float32 except for erf."""
 
 
-def _table(name: str, dtype: str, parameters: tuple[np.ndarray, ...]) -> np.ndarray:
+def _lookup_table(name: str, dtype: str, parameters: tuple[np.ndarray, ...]) -> np.ndarray:
     """The lookup table: the result for each 8-bit integer, from the least to the greatest."""
     scale, zero, out_scale, out_zero = (p.reshape(()) for p in parameters)
     limits = np.iinfo(dtype)
@@ -189,7 +189,7 @@ def _table(name: str, dtype: str, parameters: tuple[np.ndarray, ...]) -> np.ndar
 
 def _register_function(name: str) -> None:
     def reference(call: Call, x: np.ndarray, *parameters: np.ndarray) -> np.ndarray:
-        return _table(name, x.dtype.name, parameters)[x.astype(np.int32) - np.iinfo(x.dtype).min]
+        return _lookup_table(name, x.dtype.name, parameters)[x.astype(np.int32) - np.iinfo(x.dtype).min]
 
     def rule(
         call: Call,
@@ -204,12 +204,12 @@ def _register_function(name: str) -> None:
         if len(known) == len(parameters):
             index = minus(cast(x, "int32"), number(int(np.iinfo(dtype).min)))
             return make(
-                "take", Constant(_table(name, dtype, known), call.span), index, axis=0, span=call.span
+                "take", Constant(_lookup_table(name, dtype, known), call.span), index, axis=0, span=call.span
             )
         real = make("qnn.dequantize", x, scale, zero_point, span=call.span)
         return make(
             "qnn.quantize",
-            _function(name, real),
+            _float_function(name, real),
             output_scale,
             output_zero_point,
             out_dtype=dtype,
@@ -220,7 +220,7 @@ def _register_function(name: str) -> None:
     quantized(f"qnn.{name}", infer=_unary_type, reference=reference)(rule)
 
 
-def _function(name: str, real: Expr) -> Expr:
+def _float_function(name: str, real: Expr) -> Expr:
     if name != "hardswish":
         return make(name, real)
     moved = make("clip", binary("add", real, number(3, "float32")), a_min=0.0, a_max=6.0)
@@ -317,10 +317,10 @@ def softmax(
     unit = cast(make("clip", unit, a_min=1.0, a_max=float(2**30), span=span), "int32")
     data = minus(cast(x, "int32"), _scalar(zero_point))
     moved = binary("subtract", data, make("max", data, axis=(axis,), keepdims=True, span=span))
-    powers = binary("subtract", binary("add", moved, _right(moved, 1)), _right(moved, 4))
+    powers = binary("subtract", binary("add", moved, _shift_right(moved, 1)), _shift_right(moved, 4))
     whole = binary("divide", powers, make("negative", unit, span=span))
     rest = binary("add", powers, binary("multiply", whole, unit))
-    mantissa = binary("add", _right(rest, 1), unit)
+    mantissa = binary("add", _shift_right(rest, 1), unit)
     left, right = (
         make("clip", binary("subtract", *pair), a_min=0, a_max=31, span=span)
         for pair in ((number(8), whole), (whole, number(8)))
@@ -329,10 +329,10 @@ def softmax(
     total = make("sum", exps, axis=(axis,), keepdims=True, span=span)
     share = binary("multiply", binary("divide", number(1 << 30), total), exps)
     one = number(1 / 128, "float32"), number(0)
-    return requantized(_right(share, 23), (*one, output_scale, output_zero_point), "int8")
+    return requantized(_shift_right(share, 23), (*one, output_scale, output_zero_point), "int8")
 
 
-def _right(value: Expr, by: int) -> Expr:
+def _shift_right(value: Expr, by: int) -> Expr:
     return binary("right_shift", value, number(by))
 
 
@@ -342,7 +342,7 @@ LAYOUT_AXES = {"NHWC": ((0, 3, 1, 2), (0, 2, 3, 1)), "NCHW": ((0, 1, 2, 3), (0, 
 """For each layout of the data: the transposition to channels-first, and back."""
 
 
-def _pooled(call: Call) -> dict[str, Any]:
+def _pool_attrs(call: Call) -> dict[str, Any]:
     names = ("pool_size", "strides", "dilation", "padding", "ceil_mode", "count_include_pad")
     return {name: call[name] for name in names}
 
@@ -350,13 +350,13 @@ def _pooled(call: Call) -> dict[str, Any]:
 def _pool_type(call: Call, data: TensorType, *parameters: TensorType) -> TensorType:
     check_one_in_one_out(call, INPUT_NAMES, data, *parameters)
     windows.check_rank(call, "data", data, 4)
-    there, back = _axes(call)
-    plain = make("nn.avg_pool2d", call, span=call.span, **_pooled(call))
-    made = pool.pool_type(2)(plain, TensorType(tuple(data.shape[k] for k in there), data.dtype))
-    return TensorType(tuple(made.shape[k] for k in back), data.dtype)
+    to_nchw, from_nchw = _layout_axes(call)
+    plain = make("nn.avg_pool2d", call, span=call.span, **_pool_attrs(call))
+    made = pool.pool_type(2)(plain, TensorType(tuple(data.shape[k] for k in to_nchw), data.dtype))
+    return TensorType(tuple(made.shape[k] for k in from_nchw), data.dtype)
 
 
-def _axes(call: Call) -> tuple[tuple[int, ...], tuple[int, ...]]:
+def _layout_axes(call: Call) -> tuple[tuple[int, ...], tuple[int, ...]]:
     layout, out = call["layout"], call["out_layout"] or call["layout"]
     if layout not in LAYOUT_AXES or out != layout:
         raise fault(call, f"layout is {layout!r}, out_layout is {out!r}, expected one of NHWC and NCHW")
@@ -364,11 +364,11 @@ def _axes(call: Call) -> tuple[tuple[int, ...], tuple[int, ...]]:
 
 
 def _pool_numpy(call: Call, data: np.ndarray, *parameters: np.ndarray) -> np.ndarray:
-    there, back = _axes(call)
-    moved = requantized_numpy(data, parameters, -1, "int32").transpose(there)
-    plain = make("nn.avg_pool2d", call, span=call.span, **_pooled(call))
+    to_nchw, from_nchw = _layout_axes(call)
+    moved = requantized_numpy(data, parameters, -1, "int32").transpose(to_nchw)
+    plain = make("nn.avg_pool2d", call, span=call.span, **_pool_attrs(call))
     made, limits = op.get("nn.avg_pool2d").reference(plain, moved), np.iinfo(data.dtype)
-    return np.clip(made, limits.min, limits.max).astype(data.dtype).transpose(back)
+    return np.clip(made, limits.min, limits.max).astype(data.dtype).transpose(from_nchw)
 
 
 @quantized(
@@ -398,9 +398,9 @@ def avg_pool2d(
 
     ``layout`` is NHWC or NCHW.
     """
-    dtype, (there, back) = tensor_type_of(data).dtype, _axes(call)
+    dtype, (to_nchw, from_nchw) = tensor_type_of(data).dtype, _layout_axes(call)
     moved = requantized(data, (input_scale, input_zero_point, output_scale, output_zero_point))
-    moved = moved if there == back else make("transpose", moved, axes=there, span=call.span)
-    made = make("nn.avg_pool2d", moved, span=call.span, **_pooled(call))
+    moved = moved if to_nchw == from_nchw else make("transpose", moved, axes=to_nchw, span=call.span)
+    made = make("nn.avg_pool2d", moved, span=call.span, **_pool_attrs(call))
     made = saturated(made, dtype)
-    return made if there == back else make("transpose", made, axes=back, span=call.span)
+    return made if to_nchw == from_nchw else make("transpose", made, axes=from_nchw, span=call.span)

@@ -21,10 +21,10 @@ from tvmlite.te.tensor import reducers
 from tvmlite.te.tensor.declare import compute, reduce_axis
 from tvmlite.te.tensor.tensor import Tensor
 
-LARGEST = {8: 127, 16: 127 * 256 + 127}
+MAX_CODE = {8: 127, 16: 127 * 256 + 127}
 """By bits: the largest code; the least code is its negative."""
 
-MOST_TERMS = {8: 1 << 16, 16: 1 << 8}
+MAX_GROUP = {8: 1 << 16, 16: 1 << 8}
 """By bits: the largest group whose sum of products with 8-bit codes fits int32."""
 
 _MAGNITUDE, _INFINITY = 0x7FFFFFFF, 0x7F800000
@@ -42,10 +42,10 @@ def rounded_numpy(data: np.ndarray, group: int, bits: int) -> tuple[np.ndarray, 
     largest = np.abs(whole).max(axis=-1)
     finite = np.isfinite(largest)
     with np.errstate(divide="ignore", over="ignore"):
-        factor = np.float32(LARGEST[bits]) / np.where(finite, largest, np.float32(np.inf))
+        factor = np.float32(MAX_CODE[bits]) / np.where(finite, largest, np.float32(np.inf))
     factor = np.where(np.isfinite(factor), factor, np.float32(0))[..., None]
     codes = np.rint(np.where(np.isfinite(whole), whole, np.float32(0)) * factor).astype(np.int32)
-    scale = np.where(finite, largest / np.float32(LARGEST[bits]), np.float32(np.nan))
+    scale = np.where(finite, largest / np.float32(MAX_CODE[bits]), np.float32(np.nan))
     return codes.reshape(*lead, -1), scale
 
 
@@ -54,21 +54,21 @@ def sums_numpy(codes: np.ndarray, group: int) -> np.ndarray:
     return codes.reshape(*codes.shape[:-1], -1, group).sum(axis=-1, dtype=np.int32)
 
 
-def magnitude(value: e.Expr) -> e.Expr:
+def magnitude_bits(value: e.Expr) -> e.Expr:
     """The bits of the magnitude of a float32, as an int32."""
     return e.Call("reinterpret", (value,), "int32") & _MAGNITUDE
 
 
 def scale_of(largest: e.Expr, bits: int) -> e.Expr:
-    """The scale of a group, from its largest ``magnitude``."""
+    """The scale of a group, from its largest ``magnitude_bits``."""
     value = e.Call("reinterpret", (largest,), "float32")
-    return e.Select(largest < _INFINITY, value / float(LARGEST[bits]), e.const(float("nan"), "float32"))
+    return e.Select(largest < _INFINITY, value / float(MAX_CODE[bits]), e.const(float("nan"), "float32"))
 
 
 def factor_of(largest: e.Expr, bits: int) -> e.Expr:
-    """The factor for the elements of a group, from its largest ``magnitude``."""
-    value = e.const(float(LARGEST[bits]), "float32") / e.Call("reinterpret", (largest,), "float32")
-    return e.Select(magnitude(value) < _INFINITY, value, e.const(0.0, "float32"))
+    """The factor for the elements of a group, from its largest ``magnitude_bits``."""
+    value = e.const(float(MAX_CODE[bits]), "float32") / e.Call("reinterpret", (largest,), "float32")
+    return e.Select(magnitude_bits(value) < _INFINITY, value, e.const(0.0, "float32"))
 
 
 def code_of(value: e.Expr, factor: e.Expr) -> e.Expr:
@@ -83,8 +83,8 @@ def rounded(read: Callable[[Any, Any], e.Expr], rows: Any, depth: int, group: in
     def largest_of(row: Any, n: Any) -> e.Expr:
         place = n * group + terms
         if depth % group == 0:
-            return reducers.max_reduce(magnitude(read(row, place)), terms)
-        found = magnitude(read(row, e.Min(place, e.const(depth - 1, e.INDEX))))
+            return reducers.max_reduce(magnitude_bits(read(row, place)), terms)
+        found = magnitude_bits(read(row, e.Min(place, e.const(depth - 1, e.INDEX))))
         return reducers.max_reduce(e.Select(place < depth, found, e.const(0, "int32")), terms)
 
     largest = compute((rows, -(-depth // group)), largest_of, name="largest", tag="comm_reduce")

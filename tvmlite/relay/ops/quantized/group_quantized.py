@@ -22,7 +22,7 @@ from tvmlite.te.tensor import reducers
 BITS = (4, 8)
 """The supported bits of a weight's code."""
 
-DATA_BITS = (0, *group_data.LARGEST)
+DATA_BITS = (0, *group_data.MAX_CODE)
 """The supported bits of a data code; with 0, data stay floats."""
 
 
@@ -101,7 +101,7 @@ def check_groups(call: Call) -> tuple[int, int]:
 
 def check_sums(call: Call, group: int, data_bits: int) -> None:
     """Raise a type error if int32 does not hold the sum of a group's products."""
-    most = group_data.MOST_TERMS[data_bits]
+    most = group_data.MAX_GROUP[data_bits]
     if group > most:
         raise fault(call, f"group is {group}, expected at most {most}, so that int32 holds the sums")
 

@@ -10,7 +10,7 @@ from tvmlite.core import dtype as dtypes
 from tvmlite.relay.ir import op
 from tvmlite.relay.ir.nodes import Call, Constant, Expr
 from tvmlite.relay.ir.types import Dim, TensorType
-from tvmlite.relay.ops.common import Dtypes, agree, axis_of, expect, fault, is_one
+from tvmlite.relay.ops.common import Dtypes, axis_of, expect, expect_extent, fault, is_one
 
 BYTES: Dtypes = "int8 or uint8", lambda dtype: dtype in ("int8", "uint8")
 
@@ -33,7 +33,7 @@ def check_scale(
     ``argument`` is the argument called ``name``, by default that of the call.
     """
     _check_shape(call, name, given, extent, "float32")
-    value = known(argument or argument_of(call, name))
+    value = constant_values(argument or argument_of(call, name))
     if value is not None and not (np.isfinite(value).all() and (value > 0).all()):
         raise fault(call, f"{name} is {value[~(np.isfinite(value) & (value > 0))][0]}, expected above 0")
 
@@ -46,7 +46,7 @@ def check_zero_point(
     ``argument`` is as in ``check_scale``.
     """
     _check_shape(call, name, given, extent, "int32")
-    value, (low, high) = known(argument or argument_of(call, name)), dtypes.limits(dtype)
+    value, (low, high) = constant_values(argument or argument_of(call, name)), dtypes.limits(dtype)
     if value is not None and value.size and (value.min() < low or value.max() > high):
         wrong = value[(value < low) | (value > high)][0]
         raise fault(call, f"{name} is {wrong}, which is no {dtype}: expected {low} to {high}")
@@ -58,7 +58,7 @@ def _check_shape(call: Call, name: str, given: TensorType, extent: Dim, dtype: s
     if given.ndim > 1:
         raise fault(call, f"{name} has {given.ndim} axes, expected none or one")
     if given.ndim == 1 and not is_one(given.shape[0]):
-        agree(call, f"the extent of {name}", given.shape[0], extent)
+        expect_extent(call, f"the extent of {name}", given.shape[0], extent)
 
 
 def argument_of(call: Call, name: str) -> Expr | None:
@@ -67,7 +67,7 @@ def argument_of(call: Call, name: str) -> Expr | None:
     return call.args[names.index(name)] if len(call.args) == len(names) else None
 
 
-def known(argument: Expr | None) -> np.ndarray | None:
+def constant_values(argument: Expr | None) -> np.ndarray | None:
     """The elements of ``argument`` as a vector, if it is constant."""
     return argument.data.reshape(-1) if isinstance(argument, Constant) else None
 

@@ -17,7 +17,7 @@ from tvmlite.relay.ops import windows
 from tvmlite.relay.ops.common import along_axis, expect, fault
 from tvmlite.relay.ops.convolutions import conv, conv_transpose
 from tvmlite.relay.ops.quantized.parameters import BYTES, check_scale, check_zero_point
-from tvmlite.relay.ops.written_out import along, binary, cast, minus, number, quantized, reshaped
+from tvmlite.relay.ops.written_out import binary, broadcast_along, cast, minus, number, quantized, reshaped
 
 WEIGHT_NAMES = ("data", "kernel", "input_zero_point", "kernel_zero_point", "input_scale", "kernel_scale")
 
@@ -29,16 +29,16 @@ def _plain(name: str, call: Call, attrs: tuple[str, ...], out_dtype: str = "int3
 
 
 def _product_type(
-    name: str, attrs: tuple[str, ...], places: tuple[int, int], names: tuple[str, ...] = WEIGHT_NAMES
+    name: str, attrs: tuple[str, ...], axes: tuple[int, int], names: tuple[str, ...] = WEIGHT_NAMES
 ) -> Callable[..., TensorType]:
-    """Return the type relation; ``places``: the axes of weight and result that scales follow, or (-1, -1)."""
+    """Return the type relation; ``axes``: the axes of weight and result that scales follow, or (-1, -1)."""
 
     def infer(call: Call, data: TensorType, weight: TensorType, *parameters: TensorType) -> TensorType:
         expect(call, f"{names[0]} is", data.dtype, BYTES)
         expect(call, f"{names[1]} is", weight.dtype, BYTES)
         expect(call, "out_dtype is", call["out_dtype"], ("int32", lambda dtype: dtype == "int32"))
         made = op.get(name).infer(_plain(name, call, attrs), data, weight)
-        extent: Dim = made.shape[places[1]] if places[0] >= 0 else 1
+        extent: Dim = made.shape[axes[1]] if axes[0] >= 0 else 1
         check_zero_point(call, names[2], parameters[0], data.dtype)
         check_zero_point(call, names[3], parameters[1], weight.dtype, extent)
         check_scale(call, names[4], parameters[2])
@@ -48,52 +48,52 @@ def _product_type(
     return infer
 
 
-def _product_numpy(name: str, attrs: tuple[str, ...], place: int) -> Callable[..., np.ndarray]:
-    """Return the reference, in int32; zero points may follow the weight's axis ``place``."""
+def _product_numpy(name: str, attrs: tuple[str, ...], axis: int) -> Callable[..., np.ndarray]:
+    """Return the reference, in int32; zero points may follow the weight's axis ``axis``."""
 
     def reference(call: Call, data: np.ndarray, weight: np.ndarray, *p: np.ndarray) -> np.ndarray:
-        zero = p[1].reshape(()) if p[1].size == 1 else along_axis(p[1], place, weight.ndim)
+        zero = p[1].reshape(()) if p[1].size == 1 else along_axis(p[1], axis, weight.ndim)
         left, right = data.astype(np.int32) - p[0].reshape(()), weight.astype(np.int32) - zero
         return op.get(name).reference(_plain(name, call, attrs), left, right)
 
     return reference
 
 
-def _of_wide(
+def _int32_product(
     name: str,
     attrs: tuple[str, ...],
-    place: int,
+    axis: int,
     call: Call,
     operands: tuple[Expr, Expr],
     zeros: tuple[Expr, Expr],
 ) -> Expr:
     """Write out the plain operator in int32, on operands less their zero points."""
     rank = tensor_type_of(operands[1]).ndim
-    left = minus(cast(operands[0], "int32"), along(zeros[0], 0, 1))
-    right = minus(cast(operands[1], "int32"), along(zeros[1], place, rank))
+    left = minus(cast(operands[0], "int32"), broadcast_along(zeros[0], 0, 1))
+    right = minus(cast(operands[1], "int32"), broadcast_along(zeros[1], axis, rank))
     named = {key: call[key] for key in attrs}
     return make(name, left, right, span=call.span, out_dtype="int32", **named)
 
 
-def _bytes_of(weight: Expr, zero: Expr, channels: int) -> tuple[np.ndarray, np.ndarray] | None:
+def _int8_weight(weight: Expr, zero: Expr, channels: int) -> tuple[np.ndarray, np.ndarray] | None:
     """A constant weight as int8 and its zero point for each output channel, shifted alike; else None."""
     if not (isinstance(weight, Constant) and isinstance(zero, Constant)):
         return None
-    moved = 128 if weight.data.dtype == np.uint8 else 0
-    zeros = np.broadcast_to(zero.data.astype(np.int32).reshape(-1) - moved, (channels,))
-    return (weight.data.astype(np.int32) - moved).astype(np.int8), zeros
+    offset = 128 if weight.data.dtype == np.uint8 else 0
+    zeros = np.broadcast_to(zero.data.astype(np.int32).reshape(-1) - offset, (channels,))
+    return (weight.data.astype(np.int32) - offset).astype(np.int8), zeros
 
 
 def _as_uint8(data: Expr, zero: Expr) -> tuple[Expr, Expr]:
     """Data as uint8, which processors multiply by int8, and its zero point as a scalar, shifted alike."""
-    zero = along(zero, 0, 1)
+    zero = broadcast_along(zero, 0, 1)
     if tensor_type_of(data).dtype == "uint8":
         return data, zero
     moved = binary("add", cast(data, "int32"), number(128))
     return cast(moved, "uint8"), binary("add", zero, number(128))
 
 
-def _times_known(value: Expr, factors: np.ndarray, shape: tuple[int, ...], span: Any) -> Expr:
+def _times_constant(value: Expr, factors: np.ndarray, shape: tuple[int, ...], span: Any) -> Expr:
     return binary("multiply", value, Constant(factors.astype(np.int32).reshape(shape), span))
 
 
@@ -101,7 +101,7 @@ def _times_known(value: Expr, factors: np.ndarray, shape: tuple[int, ...], span:
 
 CONVOLUTION = conv.conv_attrs(2) | {"out_dtype": "int32"}
 _CONVOLUTION_NAMES = tuple(name for name in CONVOLUTION if name != "out_dtype")
-_ORDER = (
+_CONVOLUTION_ORDER = (
     *WEIGHT_NAMES,
     *("kernel_size", "channels", "strides", "padding", "dilation", "groups"),
     *("data_layout", "kernel_layout", "out_layout", "out_dtype"),
@@ -113,7 +113,7 @@ _ORDER = (
     infer=_product_type("nn.conv2d", _CONVOLUTION_NAMES, (0, 1)),
     reference=_product_numpy("nn.conv2d", _CONVOLUTION_NAMES, 0),
     attrs=CONVOLUTION,
-    parameters=_ORDER,
+    parameters=_CONVOLUTION_ORDER,
 )
 def conv2d(
     call: Call,
@@ -129,14 +129,14 @@ def conv2d(
     Padding adds 0. The scales change nothing here: the scale of the result is their product.
     """
     channels = tensor_type_of(kernel).shape[0]
-    known = _bytes_of(kernel, kernel_zero_point, channels) if isinstance(channels, int) else None
+    known = _int8_weight(kernel, kernel_zero_point, channels) if isinstance(channels, int) else None
     if known is None or (known[1].any() and call["groups"] != 1):
         zeros = input_zero_point, kernel_zero_point
-        return _of_wide("nn.conv2d", _CONVOLUTION_NAMES, 0, call, (data, kernel), zeros)
-    return _conv_of_bytes(call, data, input_zero_point, *known)
+        return _int32_product("nn.conv2d", _CONVOLUTION_NAMES, 0, call, (data, kernel), zeros)
+    return _convolve_bytes(call, data, input_zero_point, *known)
 
 
-def _conv_of_bytes(call: Call, data: Expr, zero: Expr, weight: np.ndarray, zeros: np.ndarray) -> Expr:
+def _convolve_bytes(call: Call, data: Expr, zero: Expr, weight: np.ndarray, zeros: np.ndarray) -> Expr:
     """Convolve uint8 by int8, and subtract the zero points' part; padding is the data's zero point."""
     span = call.span
     data, zero = _as_uint8(data, zero)
@@ -148,13 +148,13 @@ def _conv_of_bytes(call: Call, data: Expr, zero: Expr, weight: np.ndarray, zeros
     made: Expr = make("nn.conv2d", data, Constant(weight, span), span=span, out_dtype="int32", **named)
     sums = weight.reshape(len(zeros), -1).sum(1, dtype=np.int32) - zeros * math.prod(weight.shape[1:])
     if not (isinstance(zero, Constant) and not zero.data.any()):
-        made = binary("subtract", made, _times_known(zero, sums, (-1, 1, 1), span))
+        made = binary("subtract", made, _times_constant(zero, sums, (-1, 1, 1), span))
     if zeros.any():
         total = make("sum", cast(data, "int32"), axis=(1,), keepdims=True, span=span)
         window = Constant(np.ones((1, 1, *weight.shape[2:]), np.int32), span)
         one = named | {"channels": None, "groups": 1}
         whole = make("nn.conv2d", total, window, span=span, out_dtype="int32", **one)
-        made = binary("subtract", made, _times_known(whole, zeros, (1, -1, 1, 1), span))
+        made = binary("subtract", made, _times_constant(whole, zeros, (1, -1, 1, 1), span))
     return made
 
 
@@ -200,7 +200,7 @@ def conv2d_transpose(
 ) -> Expr:
     """The transposed convolution in int32 of operands less their zero points, as in ``qnn.conv2d``."""
     zeros = input_zero_point, kernel_zero_point
-    return _of_wide("nn.conv2d_transpose", _TRANSPOSED_NAMES, 1, call, (data, weight), zeros)
+    return _int32_product("nn.conv2d_transpose", _TRANSPOSED_NAMES, 1, call, (data, weight), zeros)
 
 
 # Matrix products
@@ -223,17 +223,17 @@ def dense(
 ) -> Expr:
     """``data @ weight.T`` of operands less their zero points, in int32."""
     units = tensor_type_of(weight).shape[0]
-    known = _bytes_of(weight, kernel_zero_point, units) if isinstance(units, int) else None
+    known = _int8_weight(weight, kernel_zero_point, units) if isinstance(units, int) else None
     if known is None:
-        return _of_wide(
+        return _int32_product(
             "nn.dense", ("units",), 0, call, (data, weight), (input_zero_point, kernel_zero_point)
         )
     values, zeros = known
     sums = values.sum(1, dtype=np.int32) - zeros * values.shape[1]
-    return _rows_of_bytes("nn.dense", ("units",), call, (data, input_zero_point), known, sums)
+    return _multiply_bytes("nn.dense", ("units",), call, (data, input_zero_point), known, sums)
 
 
-def _rows_of_bytes(
+def _multiply_bytes(
     name: str,
     attrs: tuple[str, ...],
     call: Call,
@@ -250,10 +250,10 @@ def _rows_of_bytes(
     named = {key: call[key] for key in attrs}
     made: Expr = make(name, data, Constant(values, span), out_dtype="int32", span=span, **named)
     if not (isinstance(zero, Constant) and not zero.data.any()):
-        made = binary("subtract", made, _times_known(reshaped(zero, (1,)), sums, (-1,), span))
+        made = binary("subtract", made, _times_constant(reshaped(zero, (1,)), sums, (-1,), span))
     if zeros.any():
         total = make("sum", cast(data, "int32"), axis=(-1,), keepdims=True, span=span)
-        made = binary("subtract", made, _times_known(total, zeros, (-1,), span))
+        made = binary("subtract", made, _times_constant(total, zeros, (-1,), span))
     return made
 
 
@@ -283,16 +283,16 @@ def dense_pack(
         if tensor_type_of(weight).ndim > 3:
             raise fault(call, f"weight_layout is {call['weight_layout']}, expected a constant weight")
         zeros = input_zero_point, kernel_zero_point
-        return _of_wide("nn.contrib_dense_pack", _PACKED, 0, call, (data, weight), zeros)
+        return _int32_product("nn.contrib_dense_pack", _PACKED, 0, call, (data, weight), zeros)
     units = tensor_type_of(call).shape[-1]
     assert isinstance(units, int)
-    found = _bytes_of(weight, kernel_zero_point, units)
+    found = _int8_weight(weight, kernel_zero_point, units)
     assert found is not None
     values, zeros = found
     columns = values.sum(1, dtype=np.int32) if values.ndim == 3 else values.sum((1, 3), dtype=np.int32)
     depth = values[0].size // columns.shape[1]
     sums = columns.reshape(-1)[:units] - zeros * depth
-    return _rows_of_bytes("nn.contrib_dense_pack", _PACKED, call, (data, input_zero_point), found, sums)
+    return _multiply_bytes("nn.contrib_dense_pack", _PACKED, call, (data, input_zero_point), found, sums)
 
 
 _BATCH_NAMES = ("x", "y", "x_zero_point", "y_zero_point", "x_scale", "y_scale")
@@ -312,4 +312,4 @@ def batch_matmul(
     call: Call, x: Expr, y: Expr, x_zero_point: Expr, y_zero_point: Expr, x_scale: Expr, y_scale: Expr
 ) -> Expr:
     """Each matrix of ``x`` times the transpose of that of ``y``, less their zero points, in int32."""
-    return _of_wide("nn.batch_matmul", (), 0, call, (x, y), (x_zero_point, y_zero_point))
+    return _int32_product("nn.batch_matmul", (), 0, call, (x, y), (x_zero_point, y_zero_point))

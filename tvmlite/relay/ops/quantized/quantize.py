@@ -16,11 +16,11 @@ from tvmlite.relay.ops.common import (
     FLOAT,
     INTEGERS,
     Dtypes,
-    agree,
     along_axis,
     axis_of,
     convert_numpy,
     expect,
+    expect_extent,
     fault,
     intrinsic,
     is_one,
@@ -45,7 +45,7 @@ def _type(given: Dtypes, made: Dtypes, names: str) -> Callable[..., TensorType]:
                 raise fault(call, f"{what} has {one.ndim} axes, expected none or one")
             if one.ndim == 1 and not is_one(one.shape[0]):
                 extent = data.shape[axis_of(call, call["axis"], data.ndim)]
-                agree(call, f"the extent of {what}", one.shape[0], extent)
+                expect_extent(call, f"the extent of {what}", one.shape[0], extent)
         return TensorType(data.shape, dtype)
 
     return infer
@@ -58,7 +58,7 @@ def _parameter(call: Call, tensor: te.Tensor, data: te.Tensor, at: Sequence[Any]
     return tensor[0] if is_one(tensor.shape[0]) else tensor[at[call["axis"] % data.ndim]]
 
 
-def _spread(call: Call, parameter: np.ndarray, rank: int) -> np.ndarray:
+def _broadcast_parameter(call: Call, parameter: np.ndarray, rank: int) -> np.ndarray:
     """A scale or zero point in numpy, shaped to broadcast against data of ``rank`` axes."""
     return parameter.reshape(()) if parameter.size == 1 else along_axis(parameter, call["axis"], rank)
 
@@ -67,8 +67,8 @@ def quantize_numpy(call: Call, data: np.ndarray, scale: np.ndarray, zero_point: 
     """The reference of ``qnn.quantize``, in float32 or float64: rounded half to even, then saturated."""
     work = np.float64 if data.dtype == np.float64 else np.float32
     with np.errstate(all="ignore"):
-        steps = np.rint(data.astype(work) / _spread(call, scale, data.ndim).astype(work))
-        moved = steps + _spread(call, zero_point, data.ndim).astype(work)
+        steps = np.rint(data.astype(work) / _broadcast_parameter(call, scale, data.ndim).astype(work))
+        moved = steps + _broadcast_parameter(call, zero_point, data.ndim).astype(work)
     return convert_numpy(moved, call["out_dtype"])
 
 
@@ -99,8 +99,8 @@ def quantize(
 def dequantize_numpy(call: Call, data: np.ndarray, scale: np.ndarray, zero_point: np.ndarray) -> np.ndarray:
     """The reference of ``qnn.dequantize``: the zero point is subtracted in int32."""
     work = np.float64 if call["out_dtype"] == "float64" else np.float32
-    moved = data.astype(np.int32) - _spread(call, zero_point, data.ndim).astype(np.int32)
-    result = moved.astype(work) * _spread(call, scale, data.ndim).astype(work)
+    moved = data.astype(np.int32) - _broadcast_parameter(call, zero_point, data.ndim).astype(np.int32)
+    result = moved.astype(work) * _broadcast_parameter(call, scale, data.ndim).astype(work)
     return result.astype(dtypes.numpy_of(call["out_dtype"]))
 
 

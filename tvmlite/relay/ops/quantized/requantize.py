@@ -24,17 +24,17 @@ from tvmlite.relay.ops.quantized.parameters import check_scale, check_zero_point
 from tvmlite.relay.ops.register import Indices, elemwise
 from tvmlite.te import expr as e
 
-POINT = 31
+FRACTION_BITS = 31
 """The fraction bits of a fixed-point multiplier."""
 
-MOST_SHIFT = 63
+MAX_SHIFT = 63
 """From this shift on, a rounded product of 62 bits is 0."""
 
-_FROM: Dtypes = (
+_INPUT_DTYPES: Dtypes = (
     "int8, uint8, int16, int32 or int64",
     lambda t: t in ("int8", "uint8", "int16", "int32", "int64"),
 )
-_TO: Dtypes = "int8, uint8, int16 or int32", lambda t: t in ("int8", "uint8", "int16", "int32")
+_OUTPUT_DTYPES: Dtypes = "int8, uint8, int16 or int32", lambda t: t in ("int8", "uint8", "int16", "int32")
 
 ROUNDING = choice("None", "UPWARD", "TONEAREST")
 COMPUTE_DTYPE = choice("None", "int64", "float32", "float64")
@@ -46,8 +46,8 @@ def multiplier_and_shift(factor: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     This is TVM's fixed-point form: the fraction of frexp, 0.5 to 1, times 2**31, rounded to 31 bits.
     """
     fraction, shift = np.frexp(np.asarray(factor, np.float64))
-    multiplier = np.floor(fraction * 2.0**POINT + 0.5).astype(np.int64)
-    whole = multiplier == 1 << POINT
+    multiplier = np.floor(fraction * 2.0**FRACTION_BITS + 0.5).astype(np.int64)
+    whole = multiplier == 1 << FRACTION_BITS
     return np.where(whole, multiplier >> 1, multiplier), np.where(whole, shift + 1, shift).astype(np.int64)
 
 
@@ -60,7 +60,7 @@ def fixed_point_numpy(
     """
     with np.errstate(all="ignore"):
         product = (data.astype(np.int64) << np.maximum(shift, 0)) * multiplier
-        right = np.minimum(POINT - np.minimum(shift, 0), MOST_SHIFT)
+        right = np.minimum(FRACTION_BITS - np.minimum(shift, 0), MAX_SHIFT)
         half = np.left_shift(np.int64(1), right - 1)
         half = half if upward else np.where(product >= 0, half, half - 1)
         return ((product + half) >> right).astype(np.int32)
@@ -94,9 +94,9 @@ def requantized_numpy(
 
 def requantize_type(call: Call, data: TensorType, *parameters: TensorType) -> TensorType:
     """The type relation: the data's shape in ``out_dtype``; its parameters may be vectors along ``axis``."""
-    expect(call, "data is", data.dtype, _FROM)
+    expect(call, "data is", data.dtype, _INPUT_DTYPES)
     dtype = dtypes.check(call["out_dtype"])
-    expect(call, "out_dtype is", dtype, _TO)
+    expect(call, "out_dtype is", dtype, _OUTPUT_DTYPES)
     extent = extent_along(call, data, parameters[:2])
     check_scale(call, "input_scale", parameters[0], extent)
     check_zero_point(call, "input_zero_point", parameters[1], data.dtype, extent)
@@ -164,9 +164,9 @@ def _multiplier_and_shift(factor: e.Expr) -> tuple[e.Expr, e.Expr]:
     exponent = e.Call("shift_right", (bits, e.const(52, "int64")), "int64") - 1022
     fraction = e.Call("bitwise_and", (bits, e.const((1 << 52) - 1, "int64")), "int64") + (1 << 52)
     multiplier = e.Call("shift_right", (fraction + (1 << 21), e.const(22, "int64")), "int64")
-    whole = multiplier >= (1 << POINT)
+    whole = multiplier >= (1 << FRACTION_BITS)
     return (
-        e.Select(whole, e.const(1 << (POINT - 1), "int64"), multiplier),
+        e.Select(whole, e.const(1 << (FRACTION_BITS - 1), "int64"), multiplier),
         e.Select(whole, exponent + 1, exponent),
     )
 
@@ -179,7 +179,7 @@ def _fixed_point(data: e.Expr, multiplier: e.Expr, shift: e.Expr, upward: bool) 
 
     zero, one = e.const(0, "int64"), e.const(1, "int64")
     product = shifted("shift_left", data.astype("int64"), e.Max(shift, zero)) * multiplier
-    right = e.Min(POINT - e.Min(shift, zero), e.const(MOST_SHIFT, "int64"))
+    right = e.Min(FRACTION_BITS - e.Min(shift, zero), e.const(MAX_SHIFT, "int64"))
     half = shifted("shift_left", one, right - 1)
     half = half if upward else e.Select(product >= 0, half, half - 1)
     return shifted("shift_right", product + half, right).astype("int32")

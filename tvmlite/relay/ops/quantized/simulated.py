@@ -35,7 +35,7 @@ def _type(side: str, attr: str) -> Callable[..., TensorType]:
     return infer
 
 
-def _spread(call: Call, parameter: np.ndarray, rank: int) -> np.ndarray:
+def _broadcast_parameter(call: Call, parameter: np.ndarray, rank: int) -> np.ndarray:
     wide = parameter.astype(np.float32)
     return wide.reshape(()) if parameter.size == 1 else along_axis(wide, call["axis"], rank)
 
@@ -54,7 +54,9 @@ def quantize_numpy(call: Call, data: np.ndarray, scale: np.ndarray, zero: np.nda
         return data
     low, high = (np.float32(limit) for limit in dtypes.limits(call["out_dtype"]))
     with np.errstate(all="ignore"):
-        steps = np.rint(data / _spread(call, scale, data.ndim)) + _spread(call, zero, data.ndim)
+        steps = np.rint(data / _broadcast_parameter(call, scale, data.ndim)) + _broadcast_parameter(
+            call, zero, data.ndim
+        )
     return np.minimum(np.maximum(steps, low), high)
 
 
@@ -85,7 +87,9 @@ def dequantize_numpy(call: Call, data: np.ndarray, scale: np.ndarray, zero: np.n
     if call["in_dtype"] == "disable":
         return data
     with np.errstate(all="ignore"):
-        return (data - _spread(call, zero, data.ndim)) * _spread(call, scale, data.ndim)
+        return (data - _broadcast_parameter(call, zero, data.ndim)) * _broadcast_parameter(
+            call, scale, data.ndim
+        )
 
 
 @elemwise(

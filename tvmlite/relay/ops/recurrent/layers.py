@@ -20,8 +20,8 @@ from tvmlite.core import dtype as dtypes
 from tvmlite.relay.ir.nodes import Call
 from tvmlite.relay.ir.types import TensorType, TupleType, Type
 from tvmlite.relay.ops import loops
-from tvmlite.relay.ops.common import INTEGERS, agree, convert_numpy, expect, fault, one_dtype
-from tvmlite.relay.ops.recurrent.steps import LANES, At, Memory, Steps, Work
+from tvmlite.relay.ops.common import INTEGERS, convert_numpy, expect, expect_extent, fault, one_dtype
+from tvmlite.relay.ops.recurrent.steps import LANES, Memory, Position, Steps, Work
 from tvmlite.relay.ops.register import statement
 from tvmlite.te import expr as e
 from tvmlite.te.loop import ir as loop
@@ -48,11 +48,11 @@ def _scan_type(gates: int, states: int, extra: int, functions: int) -> Callable[
         lanes = recurrence.shape[3]
         if not isinstance(lanes, int) or lanes % LANES or not lanes:
             raise fault(call, f"the lanes of the recurrence are {lanes}, expected a multiple of {LANES}")
-        agree(call, "the blocks of the recurrence", recurrence.shape[0], -(-hidden // lanes))
-        agree(call, "the gates of the recurrence", recurrence.shape[2], gates)
-        agree(call, "the last extent of the data", data.shape[2], gates * hidden)
+        expect_extent(call, "the blocks of the recurrence", recurrence.shape[0], -(-hidden // lanes))
+        expect_extent(call, "the gates of the recurrence", recurrence.shape[2], gates)
+        expect_extent(call, "the last extent of the data", data.shape[2], gates * hidden)
         if extra:
-            agree(call, "the extra parameters", rest[0].shape[0], extra * hidden)
+            expect_extent(call, "the extra parameters", rest[0].shape[0], extra * hidden)
         check_activations(call, functions)
         return states_type(call, data, hidden, rest[-1 - states :])
 
@@ -70,10 +70,10 @@ def states_type(call: Call, data: TensorType, hidden: int, rest: Sequence[Tensor
     """Return the types of a layer of ``hidden`` units; ``rest`` are its states and the lengths."""
     *vectors, lengths = rest
     for state in vectors:
-        agree(call, "the states' batch", state.shape[0], data.shape[1])
-        agree(call, "the states' size", state.shape[1], hidden)
+        expect_extent(call, "the states' batch", state.shape[0], data.shape[1])
+        expect_extent(call, "the states' size", state.shape[1], hidden)
     expect(call, "lengths are", lengths.dtype, INTEGERS)
-    agree(call, "the number of lengths", lengths.shape[0], data.shape[1])
+    expect_extent(call, "the number of lengths", lengths.shape[0], data.shape[1])
     state_type = TensorType((data.shape[1], hidden), data.dtype)
     whole: Type = TensorType((*data.shape[:2], hidden), data.dtype)
     return TupleType((whole, *[state_type] * len(vectors)))
@@ -89,8 +89,8 @@ def check_activations(call: Call, count: int) -> None:
 # --- in numpy ---------------------------------------------------------------------------------------
 
 
-def _applied_numpy(call: Call, which: int, x: np.ndarray) -> np.ndarray:
-    name, alpha, beta = call["activations"][which]
+def _activate_numpy(call: Call, number: int, x: np.ndarray) -> np.ndarray:
+    name, alpha, beta = call["activations"][number]
     if call["clip"] is not None:
         x = np.clip(x, -call["clip"], call["clip"])
     with np.errstate(over="ignore"):
@@ -107,7 +107,7 @@ def _applied_numpy(call: Call, which: int, x: np.ndarray) -> np.ndarray:
     return made.astype(x.dtype)
 
 
-def _by_rows(recurrence: np.ndarray) -> np.ndarray:
+def _recurrence_matrix(recurrence: np.ndarray) -> np.ndarray:
     """The recurrence as a matrix (size, gates * size)."""
     blocks, size, gates, lanes = recurrence.shape
     return (
@@ -122,7 +122,7 @@ def _scan_numpy(
 
     def reference(call: Call, data: np.ndarray, recurrence: np.ndarray, *rest: np.ndarray) -> Any:
         work = np.float64 if data.dtype == np.float64 else np.float32
-        parameters = [a.astype(work) for a in (_by_rows(recurrence), *rest[: -1 - states])]
+        parameters = [a.astype(work) for a in (_recurrence_matrix(recurrence), *rest[: -1 - states])]
         return scanned_numpy(call, step, data, parameters, rest[-1 - states :])
 
     return reference
@@ -137,19 +137,19 @@ def scanned_numpy(
 ) -> tuple[np.ndarray, ...]:
     """Return all hidden states, and the last states; ``rest`` is the initial states, and the lengths."""
     work = np.float64 if data.dtype == np.float64 else np.float32
-    now = [a.astype(work) for a in rest[:-1]]
-    out = np.zeros((*data.shape[:2], now[0].shape[1]), work)
+    states = [a.astype(work) for a in rest[:-1]]
+    out = np.zeros((*data.shape[:2], states[0].shape[1]), work)
     order = range(len(data) - 1, -1, -1) if call["reverse"] else range(len(data))
     for time in order:
-        inside = (time < rest[-1].astype(np.int64))[:, None]
-        new = step(call, data[time].astype(work), *parameters, *now)
-        now = [np.where(inside, a, b) for a, b in zip(new, now, strict=True)]
-        out[time] = np.where(inside, new[0], 0)
-    return tuple(convert_numpy(a, dtypes.check(data.dtype)) for a in (out, *now))
+        active = (time < rest[-1].astype(np.int64))[:, None]
+        new = step(call, data[time].astype(work), *parameters, *states)
+        states = [np.where(active, a, b) for a, b in zip(new, states, strict=True)]
+        out[time] = np.where(active, new[0], 0)
+    return tuple(convert_numpy(a, dtypes.check(data.dtype)) for a in (out, *states))
 
 
 def _rnn_numpy(call: Call, x: np.ndarray, recurrence: np.ndarray, h: np.ndarray) -> list[np.ndarray]:
-    return [_applied_numpy(call, 0, x + h @ recurrence)]
+    return [_activate_numpy(call, 0, x + h @ recurrence)]
 
 
 def _gru_numpy(
@@ -157,10 +157,10 @@ def _gru_numpy(
 ) -> list[np.ndarray]:
     size = h.shape[1]
     old = h @ recurrence + bias
-    z, r = (_applied_numpy(call, 0, x[:, i : i + size] + old[:, i : i + size]) for i in (0, size))
+    z, r = (_activate_numpy(call, 0, x[:, i : i + size] + old[:, i : i + size]) for i in (0, size))
     last = slice(2 * size, None)
     kept = r * old[:, last] if call["linear_before_reset"] else (r * h) @ recurrence[:, last] + bias[last]
-    return [(1 - z) * _applied_numpy(call, 1, x[:, last] + kept) + z * h]
+    return [(1 - z) * _activate_numpy(call, 1, x[:, last] + kept) + z * h]
 
 
 def _lstm_numpy(
@@ -175,19 +175,19 @@ def lstm_gates_numpy(
     """Return the states after a step whose products sum to ``sums``."""
     i, o, f, g = np.split(sums, 4, axis=1)
     windows = np.split(peephole, 3) if call["with_peephole"] else [np.zeros((), h.dtype)] * 3
-    i = _applied_numpy(call, 0, i + windows[0] * c)
-    f = 1 - i if call["input_forget"] else _applied_numpy(call, 0, f + windows[2] * c)
-    c = f * c + i * _applied_numpy(call, 1, g)
-    o = _applied_numpy(call, 0, o + windows[1] * c)
-    return [o * _applied_numpy(call, 2, c), c]
+    i = _activate_numpy(call, 0, i + windows[0] * c)
+    f = 1 - i if call["input_forget"] else _activate_numpy(call, 0, f + windows[2] * c)
+    c = f * c + i * _activate_numpy(call, 1, g)
+    o = _activate_numpy(call, 0, o + windows[1] * c)
+    return [o * _activate_numpy(call, 2, c), c]
 
 
 # --- in loops ---------------------------------------------------------------------------------------
 
 
-def _applied(call: Call, which: int, x: e.Expr) -> e.Expr:
-    """Apply gate function number ``which`` to ``x``."""
-    name, alpha, beta = call["activations"][which]
+def _activate(call: Call, number: int, x: e.Expr) -> e.Expr:
+    """Apply the gate function ``number`` to ``x``."""
+    name, alpha, beta = call["activations"][number]
     if call["clip"] is not None:
         x = e.Max(*e.match(e.Min(*e.match(x, float(call["clip"]))), -float(call["clip"])))
     zero, one = e.const(0, x.dtype), e.const(1, x.dtype)
@@ -211,11 +211,11 @@ def rnn_scan(call: Call, data: Tensor, recurrence: Tensor, hidden: Tensor, lengt
     steps = Steps(call, data, recurrence)
 
     def step(iteration: e.Expr, time: e.Expr, memory: Memory) -> loop.Stmt:
-        def unit(at: At, n: e.Expr, total: Callable[[int], e.Expr]) -> loop.Stmt:
-            value = _applied(call, 0, steps.input(memory, at, 0, n) + total(0))
-            return steps.moved_on(at, memory, n, value)
+        def unit(at: Position, n: e.Expr, total: Callable[[int], e.Expr]) -> loop.Stmt:
+            value = _activate(call, 0, steps.load_input(memory, at, 0, n) + total(0))
+            return steps.store_state(at, memory, n, value)
 
-        return steps.shared(iteration, time, memory, Work(steps.old, range(1), unit))
+        return steps.run_parallel(iteration, time, memory, Work(steps.load_state, range(1), unit))
 
     return steps.tensors("rnn_scan", [data, recurrence, hidden, lengths], [], [], step)
 
@@ -231,39 +231,41 @@ def gru_scan(
 ) -> list[Tensor]:
     """A GRU with gates update, reset, new; ``bias`` is the recurrence's. Return all states, and the last."""
     steps = Steps(call, data, recurrence)
-    inputs, before = [data, recurrence, bias, hidden, lengths], call["linear_before_reset"]
-    update, masked = steps.state("update"), steps.state("masked")
+    inputs, linear_before_reset = [data, recurrence, bias, hidden, lengths], call["linear_before_reset"]
+    update, reset_state = steps.state_buffer("update"), steps.state_buffer("masked")
 
     def step(iteration: e.Expr, time: e.Expr, memory: Memory) -> loop.Stmt:
-        def old(gate: int, n: e.Expr, total: Callable[[int], e.Expr]) -> e.Expr:
-            return total(gate) + steps.value(memory.given[2], gate * steps.size + n)
+        def recurrent_sum(gate: int, n: e.Expr, total: Callable[[int], e.Expr]) -> e.Expr:
+            return total(gate) + steps.load(memory.inputs[2], gate * steps.size + n)
 
-        def gate(number: int, at: At, n: e.Expr, total: Callable[[int], e.Expr]) -> e.Expr:
-            return _applied(call, 0, steps.input(memory, at, number, n) + old(number, n, total))
-
-        def mixed(at: At, n: e.Expr, z: e.Expr, kept: e.Expr) -> loop.Stmt:
-            new = _applied(call, 1, steps.input(memory, at, 2, n) + kept)
-            return steps.moved_on(at, memory, n, (1.0 - z) * new + z * steps.old(at, n))
-
-        def whole(at: At, n: e.Expr, total: Callable[[int], e.Expr]) -> loop.Stmt:
-            return mixed(at, n, gate(0, at, n, total), gate(1, at, n, total) * old(2, n, total))
-
-        def gates(at: At, n: e.Expr, total: Callable[[int], e.Expr]) -> loop.Stmt:
-            return loop.sequence(
-                loops.store(update, (at.sample, n), gate(0, at, n, total)),
-                loops.store(masked, (at.sample, n), gate(1, at, n, total) * steps.old(at, n)),
+        def gate(number: int, at: Position, n: e.Expr, total: Callable[[int], e.Expr]) -> e.Expr:
+            return _activate(
+                call, 0, steps.load_input(memory, at, number, n) + recurrent_sum(number, n, total)
             )
 
-        def new(at: At, n: e.Expr, total: Callable[[int], e.Expr]) -> loop.Stmt:
-            return mixed(at, n, loops.load(update, at.sample, n), old(2, n, total))
+        def blend(at: Position, n: e.Expr, z: e.Expr, recurrent: e.Expr) -> loop.Stmt:
+            new = _activate(call, 1, steps.load_input(memory, at, 2, n) + recurrent)
+            return steps.store_state(at, memory, n, (1.0 - z) * new + z * steps.load_state(at, n))
 
-        if before:
-            return steps.shared(iteration, time, memory, Work(steps.old, range(3), whole))
-        first = Work(steps.old, range(2), gates, ends=False)
-        second = Work(lambda at, k: loops.load(masked, at.sample, k), range(2, 3), new)
-        return loop.sequence(*(steps.shared(iteration, time, memory, work) for work in (first, second)))
+        def single_pass(at: Position, n: e.Expr, total: Callable[[int], e.Expr]) -> loop.Stmt:
+            return blend(at, n, gate(0, at, n, total), gate(1, at, n, total) * recurrent_sum(2, n, total))
 
-    return steps.tensors("gru_scan", inputs, [], [] if before else [update, masked], step)
+        def first_pass(at: Position, n: e.Expr, total: Callable[[int], e.Expr]) -> loop.Stmt:
+            return loop.sequence(
+                loops.store(update, (at.sample, n), gate(0, at, n, total)),
+                loops.store(reset_state, (at.sample, n), gate(1, at, n, total) * steps.load_state(at, n)),
+            )
+
+        def second_pass(at: Position, n: e.Expr, total: Callable[[int], e.Expr]) -> loop.Stmt:
+            return blend(at, n, loops.load(update, at.sample, n), recurrent_sum(2, n, total))
+
+        if linear_before_reset:
+            return steps.run_parallel(iteration, time, memory, Work(steps.load_state, range(3), single_pass))
+        first = Work(steps.load_state, range(2), first_pass, ends_step=False)
+        second = Work(lambda at, k: loops.load(reset_state, at.sample, k), range(2, 3), second_pass)
+        return loop.sequence(*(steps.run_parallel(iteration, time, memory, work) for work in (first, second)))
+
+    return steps.tensors("gru_scan", inputs, [], [] if linear_before_reset else [update, reset_state], step)
 
 
 LSTM_ATTRS: dict[str, Any] = {**ATTRS, "with_peephole": False, "input_forget": False}
@@ -283,38 +285,38 @@ def lstm_scan(
 ) -> list[Tensor]:
     """An LSTM with gates input, output, forget, cell. Return all states, the last one, and the last cell."""
     steps = Steps(call, data, recurrence)
-    cells = steps.state("cells")
+    cells = steps.state_buffer("cells")
 
     def step(iteration: e.Expr, time: e.Expr, memory: Memory) -> loop.Stmt:
-        def unit(at: At, n: e.Expr, total: Callable[[int], e.Expr]) -> loop.Stmt:
+        def unit(at: Position, n: e.Expr, total: Callable[[int], e.Expr]) -> loop.Stmt:
             return lstm_unit(steps, memory, cells, at, n, total)
 
-        return steps.shared(iteration, time, memory, Work(steps.old, range(4), unit))
+        return steps.run_parallel(iteration, time, memory, Work(steps.load_state, range(4), unit))
 
     inputs = [data, recurrence, peephole, hidden, cell, lengths]
     return steps.tensors("lstm_scan", inputs, [cells], [], step)
 
 
 def lstm_unit(
-    steps: Steps, memory: Memory, cells: loop.Buffer, at: At, n: e.Expr, total: Callable[[int], e.Expr]
+    steps: Steps, memory: Memory, cells: loop.Buffer, at: Position, n: e.Expr, total: Callable[[int], e.Expr]
 ) -> loop.Stmt:
     """Compute the new states of unit ``n``; the third input is the peepholes."""
     call = steps.call
 
     def gate(number: int, function: int, window: int, c: e.Expr) -> e.Expr:
-        value = steps.input(memory, at, number, n) + total(number)
+        value = steps.load_input(memory, at, number, n) + total(number)
         if call["with_peephole"]:
-            value = value + steps.value(memory.given[2], window * steps.size + n) * c
-        return _applied(call, function, value)
+            value = value + steps.load(memory.inputs[2], window * steps.size + n) * c
+        return _activate(call, function, value)
 
-    def ended(c: e.Expr) -> loop.Stmt:
+    def store_states(c: e.Expr) -> loop.Stmt:
         return loop.sequence(
             loops.store(cells, (at.sample, n), c),
-            steps.moved_on(at, memory, n, gate(1, 0, 1, c) * _applied(call, 2, c)),
+            steps.store_state(at, memory, n, gate(1, 0, 1, c) * _activate(call, 2, c)),
         )
 
     old = loops.load(cells, at.sample, n)
     i = gate(0, 0, 0, old)
     f = 1.0 - i if call["input_forget"] else gate(2, 0, 2, old)
-    new = _applied(call, 1, steps.input(memory, at, 3, n) + total(3))
-    return loops.let("cell", f * old + i * new, ended)
+    new = _activate(call, 1, steps.load_input(memory, at, 3, n) + total(3))
+    return loops.let("cell", f * old + i * new, store_states)

@@ -27,19 +27,19 @@ from tvmlite.te.tensor.tensor import Tensor
 LANES = 16
 """The units computed as one vector; a block consists of one or several vectors."""
 
-TOGETHER = 4
+DOT_LENGTH = 4
 """The number of 8-bit states whose products with a unit's weights are added in one lane of 32 bits."""
 
-WIDE = 4 * LANES
+SINGLE_GATE_LANES = 4 * LANES
 """The units of a block if there is one gate only, so that a state is multiplied with several vectors."""
 
-SAMPLES = 4
+SAMPLE_TILE = 4
 """The largest number of samples that are multiplied with weights read once."""
 
-SUMS = 8
+ACCUMULATORS = 8
 """About how many accumulators there are, so that an addition need not wait for the one before."""
 
-WORTH = 2000
+MIN_THREAD_CYCLES = 2000
 """The cycles of work in one step that are worth a thread."""
 
 GATES_CYCLES = 100
@@ -48,27 +48,27 @@ GATES_CYCLES = 100
 
 def lanes_of(gates: int, size: int) -> int:
     """Return the number of units of a block, for a layer of ``size`` units."""
-    return WIDE if gates == 1 and size % WIDE == 0 else LANES
+    return SINGLE_GATE_LANES if gates == 1 and size % SINGLE_GATE_LANES == 0 else LANES
 
 
-def interleaved(recurrence: Expr, gates: int, size: int, make: Callable[..., Expr]) -> Expr:
+def pack_recurrence(recurrence: Expr, gates: int, size: int, make: Callable[..., Expr]) -> Expr:
     """Pack an integer recurrence ``(size, gates * size)`` into int8 blocks.
 
-    The result is ``(blocks, groups, gates, LANES * TOGETHER)``. Element (b, k, g, j * TOGETHER + i) is the
-    weight of state ``k * TOGETHER + i`` in gate g of unit ``b * LANES + j``, and 0 beyond the size.
+    The result is ``(blocks, groups, gates, LANES * DOT_LENGTH)``. Element (b, k, g, j * DOT_LENGTH + i) is
+    the weight of state ``k * DOT_LENGTH + i`` in gate g of unit ``b * LANES + j``, and 0 beyond the size.
     ``make(operator, *args, **attrs)`` makes a call.
     """
-    blocks, groups = -(-size // LANES), -(-size // TOGETHER)
-    width = ((0, groups * TOGETHER - size), (0, 0), (0, blocks * LANES - size))
+    blocks, groups = -(-size // LANES), -(-size // DOT_LENGTH)
+    width = ((0, groups * DOT_LENGTH - size), (0, 0), (0, blocks * LANES - size))
     made = make("reshape", recurrence, newshape=(size, gates, size))
     made = make("cast", make("nn.pad", made, pad_width=width, pad_value=0.0), dtype="int8")
-    made = make("reshape", made, newshape=(groups, TOGETHER, gates, blocks, LANES))
+    made = make("reshape", made, newshape=(groups, DOT_LENGTH, gates, blocks, LANES))
     made = make("transpose", made, axes=(3, 0, 2, 4, 1))
-    return make("reshape", made, newshape=(blocks, groups, gates, LANES * TOGETHER))
+    return make("reshape", made, newshape=(blocks, groups, gates, LANES * DOT_LENGTH))
 
 
 @dataclass(frozen=True)
-class At:
+class Position:
     """The position of a piece of work: the number of the step, its time, the sample, the block of units."""
 
     iteration: e.Expr
@@ -77,20 +77,20 @@ class At:
     block: e.Expr
 
     @property
-    def now(self) -> e.Expr:
+    def read_slot(self) -> e.Expr:
         """Which of the two buffers of the output state is read."""
         return self.iteration % 2
 
     @property
-    def next(self) -> e.Expr:
+    def write_slot(self) -> e.Expr:
         """Which of the two is written."""
         return (self.iteration + 1) % 2
 
 
-Row = Callable[[At, e.Expr], e.Expr]
+Row = Callable[[Position, e.Expr], e.Expr]
 """The factor of row k of the weights: ``row(at, k)``."""
 
-Unit = Callable[[At, e.Expr, Callable[[int], e.Expr]], loop.Stmt]
+Unit = Callable[[Position, e.Expr, Callable[[int], e.Expr]], loop.Stmt]
 """The statement for a unit: ``unit(at, number, total)``; ``total(gate)`` is its sum of products."""
 
 
@@ -98,7 +98,7 @@ Unit = Callable[[At, e.Expr, Callable[[int], e.Expr]], loop.Stmt]
 class Memory:
     """The buffers of the loops: inputs and output states, and the range of samples to compute."""
 
-    given: tuple[loop.Buffer, ...]
+    inputs: tuple[loop.Buffer, ...]
     out: loop.Buffer
     begin: e.Expr
     count: e.Expr
@@ -107,25 +107,25 @@ class Memory:
     @property
     def recurrence(self) -> loop.Buffer:
         """The weights of the recurrence, packed in blocks of units."""
-        return self.given[1]
+        return self.inputs[1]
 
     @property
     def lengths(self) -> loop.Buffer:
         """The number of steps of each sample."""
-        return self.given[-1]
+        return self.inputs[-1]
 
 
 @dataclass(frozen=True)
 class Work:
     """The work for each unit: ``row`` times the weights of ``gates``, then ``unit``.
 
-    With ``ends`` it is the last of a step, and samples without this step keep their state.
+    With ``ends_step`` it is the last of a step, and samples without this step keep their state.
     """
 
     row: Row
     gates: range
     unit: Unit
-    ends: bool = True
+    ends_step: bool = True
 
 
 Step = Callable[[e.Expr, e.Expr, Memory], loop.Stmt]
@@ -144,7 +144,7 @@ class Steps:
         assert isinstance(gates, int)
         assert isinstance(lanes, int)
         self.size, self.blocks, self.lanes = size, blocks, lanes
-        self.samples = min(SAMPLES, max(self.batch, 1)) if isinstance(self.batch, int) else SAMPLES
+        self.samples = min(SAMPLE_TILE, max(self.batch, 1)) if isinstance(self.batch, int) else SAMPLE_TILE
         self.bytes = gates * size * size * dtypes.bytes_of(recurrence.dtype)
         self.work = "float64" if data.dtype == "float64" else "float32"
         self.rows, self.sums = size, self.work
@@ -154,36 +154,36 @@ class Steps:
         """Return the blocks, the units, the gates, and the units of a block."""
         return recurrence.shape
 
-    def state(self, name: str) -> loop.Buffer:
+    def state_buffer(self, name: str) -> loop.Buffer:
         """A buffer for one number per unit and sample."""
         return loops.buffer(name, (self.batch, self.size), self.work)
 
-    def value(self, source: loop.Buffer, *indices: Any) -> e.Expr:
+    def load(self, source: loop.Buffer, *indices: Any) -> e.Expr:
         """Load an element in the dtype of the computation."""
         return e.cast(self.work, loops.load(source, *indices))
 
-    def input(self, memory: Memory, at: At, gate: int, unit: e.Expr) -> e.Expr:
+    def load_input(self, memory: Memory, at: Position, gate: int, unit: e.Expr) -> e.Expr:
         """The product of the inputs for a gate of ``unit``."""
-        return self.value(memory.given[0], at.time, at.sample, gate * self.size + unit)
+        return self.load(memory.inputs[0], at.time, at.sample, gate * self.size + unit)
 
-    def old(self, at: At, unit: e.Expr) -> e.Expr:
+    def load_state(self, at: Position, unit: e.Expr) -> e.Expr:
         """The output state at the beginning of the step."""
-        return loops.load(self.hidden, at.now, at.sample, unit)
+        return loops.load(self.hidden, at.read_slot, at.sample, unit)
 
-    def moved_on(self, at: At, memory: Memory, unit: e.Expr, value: e.Expr) -> loop.Stmt:
+    def store_state(self, at: Position, memory: Memory, unit: e.Expr, value: e.Expr) -> loop.Stmt:
         """Store ``value`` as the new output state of ``unit``."""
         return loops.let(
             "new",
             value,
             lambda new: loop.sequence(
-                loops.store(self.hidden, (at.next, at.sample, unit), new),
+                loops.store(self.hidden, (at.write_slot, at.sample, unit), new),
                 loops.store(memory.out, (at.time, at.sample, unit), new),
             ),
         )
 
     # --- one block of units ---
 
-    def _units(self, at: At, body: Callable[[e.Expr, e.Expr], loop.Stmt]) -> loop.Stmt:
+    def _for_each_unit(self, at: Position, body: Callable[[e.Expr, e.Expr], loop.Stmt]) -> loop.Stmt:
         """Run ``body(lane, unit)`` for the units of a block, in vectors; the last block may have fewer."""
 
         def one(lane: e.Expr) -> loop.Stmt:
@@ -194,56 +194,58 @@ class Steps:
 
         return _vectors(self.lanes, one)
 
-    def _skipped(self, at: At, memory: Memory) -> loop.Stmt:
+    def _skip_step(self, at: Position, memory: Memory) -> loop.Stmt:
         """The statement for a step after a sample's end: the state stays, the output is 0."""
 
         def one(_: e.Expr, unit: e.Expr) -> loop.Stmt:
             return loop.sequence(
-                loops.store(self.hidden, (at.next, at.sample, unit), self.old(at, unit)),
+                loops.store(self.hidden, (at.write_slot, at.sample, unit), self.load_state(at, unit)),
                 loops.store(memory.out, (at.time, at.sample, unit), e.const(0, memory.out.dtype)),
             )
 
-        return self._units(at, one)
+        return self._for_each_unit(at, one)
 
-    def _multiplied(self, ats: Sequence[At], memory: Memory, work: Work, sums: loop.Buffer) -> loop.Stmt:
+    def _multiply(self, ats: Sequence[Position], memory: Memory, work: Work, sums: loop.Buffer) -> loop.Stmt:
         """Compute ``sums[sample, gate, lane]`` of a block by rows; every second step goes backwards."""
-        total = Total(ats, work.gates, self.lanes, self.sums)
+        total = Accumulators(ats, work.gates, self.lanes, self.sums)
         whole = self.rows // total.chains
 
         def added(k: e.Expr, chain: int) -> loop.Stmt:
-            return self.added(total, chain, k, memory, work)
+            return self.add_row(total, chain, k, memory, work)
 
         def iteration(n: e.Expr) -> loop.Stmt:
             places = [n * total.chains + chain for chain in range(total.chains)]
             last = whole * total.chains - 1
             return loop.sequence(
-                *(added(k + ats[0].now * (last - k * 2), chain) for chain, k in enumerate(places))
+                *(added(k + ats[0].read_slot * (last - k * 2), chain) for chain, k in enumerate(places))
             )
 
         rest = [added(loops.index(k), 0) for k in range(whole * total.chains, self.rows)]
-        body = loop.sequence(*total.cleared(), loops.over(whole, iteration, "k"), *rest, *total.stored(sums))
+        body = loop.sequence(*total.clear(), loops.over(whole, iteration, "k"), *rest, *total.store(sums))
         return loops.allocated(body, total.buffer)
 
-    def _has(self, at: At, memory: Memory) -> e.Expr:
+    def _has_step(self, at: Position, memory: Memory) -> e.Expr:
         """Whether the sample has this step."""
         return at.time < e.cast(loops.INT, loops.load(memory.lengths, at.sample))
 
-    def added(self, total: Total, chain: int, k: e.Expr, memory: Memory, work: Work) -> loop.Stmt:
+    def add_row(self, total: Accumulators, chain: int, k: e.Expr, memory: Memory, work: Work) -> loop.Stmt:
         """Add the products of row ``k`` of a block's weights to the sums of ``chain``."""
-        return total.added(
-            chain, lambda at, gate, j: work.row(at, k) * self.value(memory.recurrence, at.block, k, gate, j)
+        return total.add(
+            chain, lambda at, gate, j: work.row(at, k) * self.load(memory.recurrence, at.block, k, gate, j)
         )
 
     # --- all of them ---
 
-    def shared(self, iteration: e.Expr, time: e.Expr, memory: Memory, work: Work) -> loop.Stmt:
+    def run_parallel(self, iteration: e.Expr, time: e.Expr, memory: Memory, work: Work) -> loop.Stmt:
         """Do ``work`` for every unit of every sample, divided among as many threads as are worthwhile."""
         tiles, rest = memory.count // self.samples, memory.count % self.samples
         items = tiles + rest
         whole = items * self.blocks
         cycles = self.lanes // LANES * (len(work.gates) * self.rows + GATES_CYCLES)
-        most = e.Min(whole, memory.count * self.blocks * cycles // WORTH)
-        pieces = e.Max(e.Min(most, loop.THREADS), loops.index(1)) if memory.is_shared else loops.index(1)
+        max_pieces = e.Min(whole, memory.count * self.blocks * cycles // MIN_THREAD_CYCLES)
+        pieces = (
+            e.Max(e.Min(max_pieces, loop.THREADS), loops.index(1)) if memory.is_shared else loops.index(1)
+        )
         first, count = loops.Cell("first"), loops.Cell("count")
 
         def piece(p: e.Expr) -> loop.Stmt:
@@ -254,26 +256,34 @@ class Steps:
         def item(n: e.Expr) -> loop.Stmt:
             place = first.value + n + iteration % 2 * (count.value - 1 - n * 2)
             part = place % items
-            lone = At(iteration, time, memory.begin + tiles * (self.samples - 1) + part, place // items)
-            tile = replace(lone, sample=memory.begin + part * self.samples)
-            return self._item(part < tiles, tile, lone, memory, work)
+            single = Position(
+                iteration, time, memory.begin + tiles * (self.samples - 1) + part, place // items
+            )
+            tile = replace(single, sample=memory.begin + part * self.samples)
+            return self._compute_block(part < tiles, tile, single, memory, work)
 
         return loops.over(pieces, piece, "p", kind=loop.PARALLEL)
 
-    def _item(self, is_tile: e.Expr, tile: At, lone: At, memory: Memory, work: Work) -> loop.Stmt:
-        """Compute a block of units for the samples from ``tile`` on, or for ``lone``."""
+    def _compute_block(
+        self, is_tile: e.Expr, tile: Position, single: Position, memory: Memory, work: Work
+    ) -> loop.Stmt:
+        """Compute a block of units for the samples from ``tile`` on, or for ``single``."""
         sums = loops.buffer("sums", (self.samples, work.gates.stop, self.lanes), self.sums)
 
         def finished(k: e.Expr) -> loop.Stmt:
-            at = replace(lone, sample=e.Select(is_tile, tile.sample, lone.sample) + k)
-            done = self._units(at, lambda j, n: work.unit(at, n, lambda gate: loops.load(sums, k, gate, j)))
-            return loop.If(self._has(at, memory), done, self._skipped(at, memory) if work.ends else None)
+            at = replace(single, sample=e.Select(is_tile, tile.sample, single.sample) + k)
+            done = self._for_each_unit(
+                at, lambda j, n: work.unit(at, n, lambda gate: loops.load(sums, k, gate, j))
+            )
+            return loop.If(
+                self._has_step(at, memory), done, self._skip_step(at, memory) if work.ends_step else None
+            )
 
-        alone = loop.If(self._has(lone, memory), self._multiplied([lone], memory, work, sums))
+        single_product = loop.If(self._has_step(single, memory), self._multiply([single], memory, work, sums))
         if self.samples == 1:
-            return loops.allocated(loop.sequence(alone, finished(loops.index(0))), sums)
+            return loops.allocated(loop.sequence(single_product, finished(loops.index(0))), sums)
         ats = [replace(tile, sample=tile.sample + k) for k in range(self.samples)]
-        products = loop.If(is_tile, self._multiplied(ats, memory, work, sums), alone)
+        products = loop.If(is_tile, self._multiply(ats, memory, work, sums), single_product)
         number = e.Select(is_tile, loops.index(self.samples), loops.index(1))
         return loops.allocated(loop.sequence(products, loops.over(number, finished, "s")), sums)
 
@@ -306,7 +316,7 @@ class Steps:
                 return loop.sequence(last, *(loops.store(o, (b, j), loops.load(s, b, j)) for o, s in rest))
 
             shape = (self.batch, self.size)
-            iterations = self._divided(given, out[0], step)
+            iterations = self._run_steps(given, out[0], step)
             whole = loop.sequence(loops.nest(shape, begin), iterations, loops.nest(shape, end))
             return loops.allocated(whole, self.hidden, *states, *memory)
 
@@ -314,7 +324,7 @@ class Steps:
         shapes += [((self.batch, self.size), self.dtype)] * (1 + len(states))
         return loops.extern(name, inputs, shapes, body)
 
-    def _divided(self, given: tuple[loop.Buffer, ...], out: loop.Buffer, step: Step) -> loop.Stmt:
+    def _run_steps(self, given: tuple[loop.Buffer, ...], out: loop.Buffer, step: Step) -> loop.Stmt:
         """Run all steps of all samples; units are divided among threads at each step, or samples once."""
         batch = loops.index(self.batch)
 
@@ -337,32 +347,32 @@ class Steps:
         return by_samples if isinstance(self.batch, int) else loop.If(batch > 1, by_samples, by_units)
 
 
-class Total:
+class Accumulators:
     """The sums of products of a block, for each sample and gate.
 
     If they are few, rows add to several accumulators of each in alternation, which are summed at the end.
     """
 
-    def __init__(self, ats: Sequence[At], gates: range, lanes: int, dtype: str) -> None:
+    def __init__(self, ats: Sequence[Position], gates: range, lanes: int, dtype: str) -> None:
         self.ats, self.gates, self.lanes = ats, gates, lanes
-        self.chains = max(1, SUMS * LANES // (len(ats) * len(gates) * lanes))
+        self.chains = max(1, ACCUMULATORS * LANES // (len(ats) * len(gates) * lanes))
         self.buffer = loops.buffer("total", (self.chains * len(ats) * len(gates), lanes), dtype)
 
-    def place(self, chain: int, sample: int, gate: int) -> int:
+    def row(self, chain: int, sample: int, gate: int) -> int:
         """Return the row of the buffer that holds a sum."""
         return (chain * len(self.ats) + sample) * len(self.gates) + self.gates.index(gate)
 
-    def cleared(self) -> list[loop.Stmt]:
+    def clear(self) -> list[loop.Stmt]:
         """Stores of zero to all sums, before the first row."""
         zero = e.const(0, self.buffer.dtype)
         places = range(self.chains * len(self.ats) * len(self.gates))
         return [_vectors(self.lanes, lambda j, p=p: loops.store(self.buffer, (p, j), zero)) for p in places]  # type: ignore[misc]
 
-    def added(self, chain: int, value: Callable[[At, int, e.Expr], e.Expr]) -> loop.Stmt:
+    def add(self, chain: int, value: Callable[[Position, int, e.Expr], e.Expr]) -> loop.Stmt:
         """Add ``value(at, gate, lane)`` to each sum."""
 
         def one(gate: int, sample: int) -> loop.Stmt:
-            place = self.place(chain, sample, gate)
+            place = self.row(chain, sample, gate)
 
             def put(j: e.Expr) -> loop.Stmt:
                 old = loops.load(self.buffer, place, j)
@@ -373,14 +383,14 @@ class Total:
 
         return loop.sequence(*(one(gate, s) for gate in self.gates for s in range(len(self.ats))))
 
-    def stored(self, sums: loop.Buffer) -> list[loop.Stmt]:
+    def store(self, sums: loop.Buffer) -> list[loop.Stmt]:
         """Store the sums to ``sums[sample, gate]``."""
 
         def one(gate: int, sample: int) -> loop.Stmt:
             def put(j: e.Expr) -> loop.Stmt:
-                value = loops.load(self.buffer, self.place(0, sample, gate), j)
+                value = loops.load(self.buffer, self.row(0, sample, gate), j)
                 for chain in range(1, self.chains):
-                    value = value + loops.load(self.buffer, self.place(chain, sample, gate), j)
+                    value = value + loops.load(self.buffer, self.row(chain, sample, gate), j)
                 return loops.store(sums, (sample, gate, j), value)
 
             return _vectors(self.lanes, put)

@@ -13,12 +13,12 @@ from tvmlite.relay.ir.nodes import Call
 from tvmlite.relay.ir.types import TensorType
 from tvmlite.relay.ops.common import (
     FLOAT,
-    agree,
     along_axis,
     axes_of,
     axis_of,
     data_type,
     expect,
+    expect_extent,
     fault,
     intrinsic,
     one_dtype,
@@ -41,7 +41,7 @@ def check_vectors(call: Call, data: TensorType, **vectors: TensorType) -> None:
     for name, given in vectors.items():
         if given.ndim != 1:
             raise fault(call, f"{name} has {given.ndim} axes, expected one")
-        agree(call, f"the extent of {name}", given.shape[0], extent)
+        expect_extent(call, f"the extent of {name}", given.shape[0], extent)
 
 
 def _along_axis(call: Call, data: TensorType, *parameters: TensorType) -> TensorType:
@@ -51,7 +51,7 @@ def _along_axis(call: Call, data: TensorType, *parameters: TensorType) -> Tensor
     return data
 
 
-def rows_reduced(
+def reduce_rows(
     data: te.Tensor,
     axes: Sequence[int],
     reducer: Callable[..., Any],
@@ -72,7 +72,7 @@ def rows_reduced(
     )
 
 
-def kept_of(index: Sequence[Any], axes: Sequence[int]) -> tuple[Any, ...]:
+def kept_indices(index: Sequence[Any], axes: Sequence[int]) -> tuple[Any, ...]:
     """Return ``index`` without its entries for ``axes``."""
     return tuple(i for a, i in enumerate(index) if a not in axes)
 
@@ -122,30 +122,30 @@ _softmax = partial(anchored, infer=_over_axis, attrs={"axis": -1}, schedule=anch
 def softmax(call: Call, data: te.Tensor) -> te.Tensor:
     """``exp(x - max) / sum(exp(x - max))`` along ``axis``."""
     axes, work = (call["axis"] % data.ndim,), sum_dtype(data.dtype)
-    greatest = rows_reduced(data, axes, reducers.max_reduce, lambda at: data[at].astype(work), "row_max")
+    greatest = reduce_rows(data, axes, reducers.max_reduce, lambda at: data[at].astype(work), "row_max")
     powers = te.compute(
         data.shape,
-        lambda *at: intrinsic("exp", data[at].astype(work) - greatest[kept_of(at, axes)]),
+        lambda *at: intrinsic("exp", data[at].astype(work) - greatest[kept_indices(at, axes)]),
         name="powers",
         tag="row_powers",
     )
-    total = rows_reduced(powers, axes, reducers.sum, lambda at: powers[at], "row_sum")
+    total = reduce_rows(powers, axes, reducers.sum, lambda at: powers[at], "row_sum")
     share = per_row(total, lambda x: 1.0 / x, "row_share")
-    return per_element(data, axes, lambda at: powers[at] * share[kept_of(at, axes)], "softmax")
+    return per_element(data, axes, lambda at: powers[at] * share[kept_indices(at, axes)], "softmax")
 
 
 @_softmax("nn.log_softmax", reference=log_softmax_numpy)
 def log_softmax(call: Call, data: te.Tensor) -> te.Tensor:
     """``x - max - log(sum(exp(x - max)))`` along ``axis``."""
     axes, work = (call["axis"] % data.ndim,), sum_dtype(data.dtype)
-    greatest = rows_reduced(data, axes, reducers.max_reduce, lambda at: data[at].astype(work), "row_max")
+    greatest = reduce_rows(data, axes, reducers.max_reduce, lambda at: data[at].astype(work), "row_max")
 
     def centred(at: tuple[Any, ...]) -> e.Expr:
-        return data[at].astype(work) - greatest[kept_of(at, axes)]
+        return data[at].astype(work) - greatest[kept_indices(at, axes)]
 
-    total = rows_reduced(data, axes, reducers.sum, lambda at: intrinsic("exp", centred(at)), "row_sum")
+    total = reduce_rows(data, axes, reducers.sum, lambda at: intrinsic("exp", centred(at)), "row_sum")
     logarithm = per_row(total, lambda x: intrinsic("log", x), "row_log")
-    return per_element(data, axes, lambda at: centred(at) - logarithm[kept_of(at, axes)], "log_softmax")
+    return per_element(data, axes, lambda at: centred(at) - logarithm[kept_indices(at, axes)], "log_softmax")
 
 
 # --- statistics of the data ---------------------------------------------------------------------
@@ -162,7 +162,7 @@ def _sum_of_squares(
         one = value(at)
         return one * one
 
-    return rows_reduced(data, axes, reducers.sum, squared, "row_squares")
+    return reduce_rows(data, axes, reducers.sum, squared, "row_squares")
 
 
 def _inverse_root(squares: te.Tensor, formula: Callable[[e.Expr], e.Expr]) -> te.Tensor:
@@ -179,16 +179,16 @@ def _centred(
     """
     work, (gamma, beta) = sum_dtype(data.dtype), parameters
     size = _size_of(data, axes, work)
-    total = rows_reduced(data, axes, reducers.sum, lambda at: data[at].astype(work), "row_sum")
+    total = reduce_rows(data, axes, reducers.sum, lambda at: data[at].astype(work), "row_sum")
     mean = per_row(total, lambda x: x / size, "row_mean")
 
     def centred(at: tuple[Any, ...]) -> e.Expr:
-        return data[at].astype(work) - mean[kept_of(at, axes)]
+        return data[at].astype(work) - mean[kept_indices(at, axes)]
 
     scale = _inverse_root(_sum_of_squares(data, axes, centred), lambda x: x / size + call["epsilon"])
 
     def element(at: tuple[Any, ...]) -> e.Expr:
-        value = centred(at) * scale[kept_of(at, axes)]
+        value = centred(at) * scale[kept_indices(at, axes)]
         if call["scale"]:
             value = value * gamma[place(at)].astype(work)
         return value + beta[place(at)].astype(work) if call["center"] else value
@@ -245,7 +245,7 @@ def rms_norm(call: Call, data: te.Tensor, gamma: te.Tensor) -> te.Tensor:
     scale = _inverse_root(squares, lambda x: x / size + call["epsilon"])
 
     def element(at: tuple[Any, ...]) -> e.Expr:
-        return data[at].astype(work) * scale[kept_of(at, axes)] * gamma[at[axes[0]]].astype(work)
+        return data[at].astype(work) * scale[kept_indices(at, axes)] * gamma[at[axes[0]]].astype(work)
 
     return per_element(data, axes, element, "rms_norm")
 
@@ -343,5 +343,5 @@ def l2_normalize(call: Call, data: te.Tensor) -> te.Tensor:
     squares = _sum_of_squares(data, axes, lambda at: data[at].astype(work))
     scale = _inverse_root(squares, lambda x: e.Max(x, e.const(call["eps"], work)))
     return per_element(
-        data, axes, lambda at: data[at].astype(work) * scale[kept_of(at, axes)], "l2_normalize"
+        data, axes, lambda at: data[at].astype(work) * scale[kept_indices(at, axes)], "l2_normalize"
     )

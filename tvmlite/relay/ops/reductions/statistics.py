@@ -18,7 +18,7 @@ from tvmlite.relay.ops.written_out import cast, number, reshaped, written_out
 _UNBIASED: dict[str, Any] = {**AXES, "unbiased": False}
 
 
-def _wide(data: Expr) -> tuple[Expr, str]:
+def _widened(data: Expr) -> tuple[Expr, str]:
     """Return ``data`` in the dtype that sums are computed in, and its own dtype."""
     dtype = tensor_type_of(data).dtype
     return (cast(data, "float32"), dtype) if dtype in ("float16", "bfloat16") else (data, dtype)
@@ -48,12 +48,12 @@ def _mean(call: Call, data: Expr) -> Expr:
 def _moments(call: Call, data: Expr) -> tuple[Expr, Expr, str]:
     """Return the mean (with its reduced axes), the variance, and the dtype of the results."""
     expect(call, "data is", tensor_type_of(data).dtype, FLOAT)
-    wide, dtype = _wide(data)
+    wide, dtype = _widened(data)
     mean = _mean(call, wide)
     return mean, _variance(call, wide, mean), dtype
 
 
-def _dropped(call: Call, data: Expr, mean: Expr) -> Expr:
+def _drop_axes(call: Call, data: Expr, mean: Expr) -> Expr:
     """Return ``mean`` without the reduced axes, unless ``keepdims``."""
     return reshaped(mean, reduced_shape(call, tensor_type_of(data).shape))
 
@@ -72,14 +72,14 @@ def variance(call: Call, data: Expr, mean: Expr) -> Expr:
     ``unbiased`` divides by one less than the count. This is TVM's operator; ``tvm.relay.variance`` computes
     the mean itself.
     """
-    wide, dtype = _wide(data)
+    wide, dtype = _widened(data)
     expected = [
         1 if k in reduced_axes(call, tensor_type_of(data).ndim) else n
         for k, n in enumerate(tensor_type_of(data).shape)
     ]
     if tensor_type_of(mean).ndim != len(expected):
         raise fault(call, f"mean has {tensor_type_of(mean).ndim} axes, expected {len(expected)}")
-    return cast(_variance(call, wide, _wide(mean)[0]), dtype)
+    return cast(_variance(call, wide, _widened(mean)[0]), dtype)
 
 
 def _std_numpy(call: Call, data: np.ndarray) -> np.ndarray:
@@ -103,14 +103,16 @@ def std(call: Call, data: Expr) -> Expr:
     return cast(make("sqrt", spread), dtype)
 
 
-def _register_pair(name: str, doc: str, last: Callable[[Expr], Expr], answer: Callable[..., Any]) -> None:
+def _register_pair(
+    name: str, doc: str, finish: Callable[[Expr], Expr], finish_numpy: Callable[..., Any]
+) -> None:
     def reference(call: Call, data: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         mean, spread = _moment_numpy(call, data)
-        return mean, answer(spread)
+        return mean, finish_numpy(spread)
 
     def rule(call: Call, data: Expr) -> Expr:
         mean, spread, dtype = _moments(call, data)
-        return Tuple((cast(_dropped(call, data, mean), dtype), cast(last(spread), dtype)))
+        return Tuple((cast(_drop_axes(call, data, mean), dtype), cast(finish(spread), dtype)))
 
     rule.__doc__ = doc
     written_out(name, reference=reference, attrs=_UNBIASED)(rule)
@@ -137,10 +139,10 @@ def logsumexp(call: Call, data: Expr) -> Expr:
     """``log(sum(exp(x)))`` over ``axis``; the maximum is subtracted first so that nothing overflows."""
     type_ = tensor_type_of(data)
     expect(call, "data is", type_.dtype, FLOAT)
-    wide, dtype = _wide(data)
+    wide, dtype = _widened(data)
     axes = reduced_axes(call, type_.ndim)
     highest = make("max", wide, axis=axes, keepdims=True)
     powers = make("exp", make("subtract", wide, highest))
     total = make("sum", powers, axis=axes, keepdims=True)
     whole = make("add", make("log", total), highest)
-    return cast(_dropped(call, data, whole), dtype)
+    return cast(_drop_axes(call, data, whole), dtype)

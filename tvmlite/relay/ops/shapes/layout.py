@@ -22,7 +22,7 @@ from tvmlite.relay.ir.op import REQUIRED
 from tvmlite.relay.ir.types import Dim, Shape, TensorType, normal_dim, same_dim, show_shape
 from tvmlite.relay.ops.common import fault
 from tvmlite.relay.ops.register import Indices, injective
-from tvmlite.relay.ops.windows import known
+from tvmlite.relay.ops.windows import as_ints
 from tvmlite.te import expr as e
 
 
@@ -126,13 +126,13 @@ def _transform_numpy(call: Call, data: np.ndarray) -> np.ndarray:
     source, target = layout(call["src_layout"]), layout(call["dst_layout"])
     whole = np.transpose(data, [source.axes.index(a) for axis in source.whole for a in _parts(source, axis)])
     extents = source.extents(data.shape)
-    whole = whole.reshape(known([extents[axis] for axis in source.whole]))
+    whole = whole.reshape(as_ints([extents[axis] for axis in source.whole]))
     whole = whole.transpose([source.whole.index(axis) for axis in target.whole])
     widths = [(0, -n % (target.factor(a) or 1)) for a, n in zip(target.whole, whole.shape, strict=True)]
     whole = np.pad(whole, widths) if any(more for _, more in widths) else whole
     parts = [part for axis in target.whole for part in _parts(target, axis)]
     shape = dict(zip(target.axes, target.shape(extents), strict=True))
-    split = whole.reshape(known([shape[part] for part in parts]))
+    split = whole.reshape(as_ints([shape[part] for part in parts]))
     return split.transpose([parts.index(axis) for axis in target.axes])
 
 

@@ -58,7 +58,7 @@ def cast_like(call: Call, data: Expr, dtype_like: Expr) -> Expr:
 # --- shapes -----------------------------------------------------------------------------------------
 
 
-def _part(call: Call, side: str, rank: int) -> tuple[int, int]:
+def _axis_range(call: Call, side: str, rank: int) -> tuple[int, int]:
     """Return the axes ``side_begin`` up to ``side_end`` of ``rank``; negative from the end, None the end."""
     begin, end = call[f"{side}_begin"], call[f"{side}_end"]
     first = begin + rank if begin < 0 else begin
@@ -70,8 +70,8 @@ def _part(call: Call, side: str, rank: int) -> tuple[int, int]:
 
 def _reshape_numpy(call: Call, data: np.ndarray, shape_like: np.ndarray) -> np.ndarray:
     a, b = slice(call["lhs_begin"], call["lhs_end"]), slice(call["rhs_begin"], call["rhs_end"])
-    before, behind = data.shape[: a.start], data.shape[len(data.shape) if a.stop is None else a.stop :]
-    return data.reshape((*before, *shape_like.shape[b], *behind))
+    leading, trailing = data.shape[: a.start], data.shape[len(data.shape) if a.stop is None else a.stop :]
+    return data.reshape((*leading, *shape_like.shape[b], *trailing))
 
 
 @written_out(
@@ -90,8 +90,8 @@ def reshape_like(call: Call, data: Expr, shape_like: Expr) -> Expr:
     Those are the axes ``rhs_begin`` up to ``rhs_end``.
     """
     shape, other = tensor_type_of(data).shape, tensor_type_of(shape_like).shape
-    first, last = _part(call, "lhs", len(shape))
-    start, end = _part(call, "rhs", len(other))
+    first, last = _axis_range(call, "lhs", len(shape))
+    start, end = _axis_range(call, "rhs", len(other))
     wanted = (*shape[:first], *other[start:end], *shape[last:])
     if not same_dim(num_elements(shape), num_elements(wanted)):
         raise fault(
@@ -142,7 +142,7 @@ def broadcast_to_like(call: Call, data: Expr, broadcast_type: Expr) -> Expr:
     return make("broadcast_to", data, shape=tensor_type_of(broadcast_type).shape)
 
 
-def _collapsed(call: Call, data: Expr, target: Shape) -> Expr:
+def _collapse_sum(call: Call, data: Expr, target: Shape) -> Expr:
     """Sum ``data`` over the axes along which a tensor of shape ``target`` would be broadcast to it."""
     shape = tensor_type_of(data).shape
     ahead = len(shape) - len(target)
@@ -179,7 +179,7 @@ def _collapse_like_numpy(call: Call, data: np.ndarray, collapse_type: np.ndarray
 @written_out("collapse_sum_like", reference=_collapse_like_numpy)
 def collapse_sum_like(call: Call, data: Expr, collapse_type: Expr) -> Expr:
     """``data`` summed to the shape of ``collapse_type``, which broadcasts to that of ``data``."""
-    return _collapsed(call, data, tensor_type_of(collapse_type).shape)
+    return _collapse_sum(call, data, tensor_type_of(collapse_type).shape)
 
 
 def _collapse_to_numpy(call: Call, data: np.ndarray) -> np.ndarray:
@@ -191,7 +191,7 @@ def _collapse_to_numpy(call: Call, data: np.ndarray) -> np.ndarray:
 )
 def collapse_sum_to(call: Call, data: Expr) -> Expr:
     """``data`` summed to ``shape``, which broadcasts to that of ``data``. TVM's shape is a tensor."""
-    return _collapsed(call, data, call["shape"])
+    return _collapse_sum(call, data, call["shape"])
 
 
 def _flatten_numpy(call: Call, data: np.ndarray) -> np.ndarray:
@@ -222,13 +222,13 @@ def contrib_reverse_reshape(call: Call, data: Expr) -> Expr:
     """``reshape`` with codes matched from the last axis: 0 copies the extent as far from the end."""
     shape, wanted = tensor_type_of(data).shape, call["newshape"]
     found: list[Any] = []
-    for behind, extent in enumerate(reversed(wanted), start=1):
+    for from_end, extent in enumerate(reversed(wanted), start=1):
         if isinstance(extent, int) and extent < -1:
             raise fault(call, f"newshape is {show_shape(wanted)}: {extent} is no extent and no code (0, -1)")
         if not (isinstance(extent, int) and extent == 0):
             found.append(extent)
-        elif behind <= len(shape):
-            found.append(shape[-behind])
+        elif from_end <= len(shape):
+            found.append(shape[-from_end])
         else:
             raise fault(call, f"newshape is {show_shape(wanted)}: data {show_shape(shape)} has no such axis")
     return make("reshape", data, newshape=tuple(reversed(found)))

@@ -11,7 +11,7 @@ from tvmlite import te
 from tvmlite.relay.ir.nodes import Call
 from tvmlite.relay.ir.op import REQUIRED, at_least, choice
 from tvmlite.relay.ir.types import Dim, Shape, TensorType, normal_dim, same_dim, show_shape
-from tvmlite.relay.ops.common import INTEGERS, agree, axis_of, expect, fault, replaced, scalar_of
+from tvmlite.relay.ops.common import INTEGERS, axis_of, expect, expect_extent, fault, replaced, scalar_of
 from tvmlite.relay.ops.register import Indices, injective
 from tvmlite.te import expr as e
 from tvmlite.te.tensor.tensor import Tensor
@@ -33,7 +33,7 @@ def _in_layout(call: Call, batch: Any, channels: Any, height: Any, width: Any) -
     return batch, height, width, channels
 
 
-def _divided(call: Call, what: str, extent: Dim, by: int) -> Dim:
+def _exact_quotient(call: Call, what: str, extent: Dim, by: int) -> Dim:
     if not same_dim(normal_dim(extent // by * by), extent):
         raise fault(call, f"the {what} is {extent}, expected a multiple of {by}")
     return normal_dim(extent // by)
@@ -41,8 +41,8 @@ def _divided(call: Call, what: str, extent: Dim, by: int) -> Dim:
 
 def _depth_to_space_type(call: Call, data: TensorType) -> TensorType:
     (batch, channels, height, width), block = _channels_first(call, data.shape), call["block_size"]
-    fewer = _divided(call, "number of channels", channels, block * block)
-    return TensorType(_in_layout(call, batch, fewer, height * block, width * block), data.dtype)
+    out_channels = _exact_quotient(call, "number of channels", channels, block * block)
+    return TensorType(_in_layout(call, batch, out_channels, height * block, width * block), data.dtype)
 
 
 def _by_blocks_numpy(call: Call, data: np.ndarray, cut: Any, order: Any, shape: Any) -> np.ndarray:
@@ -69,15 +69,18 @@ def _depth_to_space_numpy(call: Call, data: np.ndarray) -> np.ndarray:
 def depth_to_space(call: Call, i: Indices, data: Tensor) -> e.Expr:
     """Move channels to blocks of ``block_size`` x ``block_size`` pixels; "DCR": block before channel."""
     block, (n, c, y, x) = call["block_size"], _channels_first(call, i)
-    fewer = normal_dim(_channels_first(call, data.shape)[1] // (block * block))
+    out_channels = normal_dim(_channels_first(call, data.shape)[1] // (block * block))
     within = y % block * block + x % block
-    channel = within * fewer + c if call["mode"] == "DCR" else c * (block * block) + within
+    channel = within * out_channels + c if call["mode"] == "DCR" else c * (block * block) + within
     return data[_in_layout(call, n, channel, y // block, x // block)]
 
 
 def _space_to_depth_type(call: Call, data: TensorType) -> TensorType:
     (batch, channels, height, width), block = _channels_first(call, data.shape), call["block_size"]
-    low, narrow = _divided(call, "height", height, block), _divided(call, "width", width, block)
+    low, narrow = (
+        _exact_quotient(call, "height", height, block),
+        _exact_quotient(call, "width", width, block),
+    )
     return TensorType(_in_layout(call, batch, channels * block * block, low, narrow), data.dtype)
 
 
@@ -108,7 +111,7 @@ def _reverse_type(call: Call, data: TensorType, seq_lengths: TensorType) -> Tens
         raise fault(call, f"seq_axis and batch_axis are both {seq_axis}, expected two axes")
     if seq_lengths.ndim != 1:
         raise fault(call, f"seq_lengths have the shape {show_shape(seq_lengths.shape)}, expected one axis")
-    agree(call, "the number of seq_lengths", seq_lengths.shape[0], data.shape[batch_axis])
+    expect_extent(call, "the number of seq_lengths", seq_lengths.shape[0], data.shape[batch_axis])
     return data
 
 
@@ -142,7 +145,7 @@ def _mask_type(call: Call, data: TensorType, valid_length: TensorType) -> Tensor
         )
     if valid_length.ndim != 1:
         raise fault(call, f"valid_length has the shape {show_shape(valid_length.shape)}, expected one axis")
-    agree(call, "the number of valid_length", valid_length.shape[0], data.shape[1 - call["axis"]])
+    expect_extent(call, "the number of valid_length", valid_length.shape[0], data.shape[1 - call["axis"]])
     return data
 
 

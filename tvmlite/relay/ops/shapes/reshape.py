@@ -55,7 +55,7 @@ def resolve_shape(call: Call, shape: Shape, wanted: Sequence[Any]) -> Shape:
     if open_axes:
         rest = [extent for k, extent in enumerate(found) if k != open_axes[0]]
         found[open_axes[0]] = _quotient(call, shape, rest, wanted)
-    elif not as_many(shape, found):
+    elif not same_num_elements(shape, found):
         raise fault(
             call,
             f"data is {show_shape(shape)}, newshape is {show_shape(wanted)}, expected as many elements",
@@ -141,7 +141,7 @@ def _quotient(call: Call, shape: Shape, rest: Sequence[Dim], wanted: Sequence[An
     return normal_dim(quotient // below)
 
 
-def as_many(shape: Sequence[Dim], other: Sequence[Dim]) -> bool:
+def same_num_elements(shape: Sequence[Dim], other: Sequence[Dim]) -> bool:
     """Whether two shapes provably have the same number of elements."""
     number, symbols, other_number, other_symbols = _cancelled(shape, other)
     return same_dim(num_elements([number, *symbols]), num_elements([other_number, *other_symbols]))

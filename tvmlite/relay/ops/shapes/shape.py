@@ -18,21 +18,21 @@ from tvmlite.relay.ops.common import (
     data_type,
     fault,
     is_one,
-    quietly,
+    numpy_reference,
     replaced,
 )
 from tvmlite.relay.ops.register import Indices, broadcast, injective
 from tvmlite.te import expr as e
 from tvmlite.te.tensor.tensor import Tensor
 
-MOST_AXES = 64
+MAX_AXES = 64
 """The largest number of axes of numpy's arrays."""
 
 
 def _expand_type(call: Call, data: TensorType) -> TensorType:
     count = call["num_newaxis"]
-    if not 0 <= count <= MOST_AXES:
-        raise fault(call, f"num_newaxis is {count}, expected 0 to {MOST_AXES}")
+    if not 0 <= count <= MAX_AXES:
+        raise fault(call, f"num_newaxis is {count}, expected 0 to {MAX_AXES}")
     axis = axis_of(call, call["axis"], data.ndim + 1)
     return TensorType((*data.shape[:axis], *(1,) * count, *data.shape[axis:]), data.dtype)
 
@@ -45,7 +45,7 @@ def _expand_numpy(data: np.ndarray, axis: int, count: int) -> np.ndarray:
 @injective(
     "expand_dims",
     infer=_expand_type,
-    reference=quietly(_expand_numpy, "axis", "num_newaxis"),
+    reference=numpy_reference(_expand_numpy, "axis", "num_newaxis"),
     attrs={"axis": REQUIRED, "num_newaxis": 1},
     view=True,
 )
@@ -71,7 +71,11 @@ def _squeeze_type(call: Call, data: TensorType) -> TensorType:
 
 
 @injective(
-    "squeeze", infer=_squeeze_type, reference=quietly(np.squeeze, "axis"), attrs={"axis": None}, view=True
+    "squeeze",
+    infer=_squeeze_type,
+    reference=numpy_reference(np.squeeze, "axis"),
+    attrs={"axis": None},
+    view=True,
 )
 def squeeze(call: Call, i: Indices, data: Tensor) -> e.Expr:
     """Remove the axes of extent 1 in ``axis``; without it, all that are known to be 1."""
@@ -107,7 +111,7 @@ def transpose(call: Call, i: Indices, data: Tensor) -> e.Expr:
 @injective(
     "reverse",
     infer=data_type(ANY, axis_of),
-    reference=quietly(np.flip, "axis"),
+    reference=numpy_reference(np.flip, "axis"),
     attrs={"axis": REQUIRED},
 )
 def reverse(call: Call, i: Indices, data: Tensor) -> e.Expr:
@@ -157,7 +161,7 @@ def _tile_type(call: Call, data: TensorType) -> TensorType:
 @injective(
     "tile",
     infer=_tile_type,
-    reference=quietly(np.tile, "reps"),
+    reference=numpy_reference(np.tile, "reps"),
     attrs={"reps": at_least(0)},
     open_attrs=("reps",),
 )
@@ -179,7 +183,7 @@ def _repeat_type(call: Call, data: TensorType) -> TensorType:
 @injective(
     "repeat",
     infer=_repeat_type,
-    reference=quietly(np.repeat, "repeats", "axis"),
+    reference=numpy_reference(np.repeat, "repeats", "axis"),
     attrs={"repeats": at_least(0), "axis": REQUIRED},
     open_attrs=("repeats",),
 )

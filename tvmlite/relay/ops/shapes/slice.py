@@ -28,7 +28,7 @@ from tvmlite.te import expr as e
 from tvmlite.te.tensor.declare import compute
 from tvmlite.te.tensor.tensor import Tensor
 
-_FAR = 2**31 - 1
+_UNBOUNDED = 2**31 - 1
 """Bounds from here on mean "up to the end", whatever the extent of a named dimension is."""
 
 
@@ -47,40 +47,40 @@ def sliced_axis(begin: Any, end: Any, stride: int, extent: Dim) -> tuple[Dim, Di
     distance = stop - start if stride > 0 else start - stop
     step = abs(stride)
     count = distance if step == 1 else (distance + (step - 1)) // step
-    return normal_dim(start), _greater(normal_dim(count), 0)
+    return normal_dim(start), _maximum(normal_dim(count), 0)
 
 
 def _bound(default: Dim, bound: Any, low: Dim, high: Dim, extent: Dim) -> Dim:
     """Count ``bound`` from the front and clamp it to ``low .. high``; None gives ``default``."""
     if bound is None:
         return default
-    if isinstance(bound, int) and abs(bound) >= _FAR:
+    if isinstance(bound, int) and abs(bound) >= _UNBOUNDED:
         return high if bound > 0 else low
     if isinstance(bound, int):
         bound = bound if bound >= 0 else bound + extent
-    elif not _proved(bound >= 0):
-        bound = bound + extent if _proved(bound < 0) else e.Select(bound < 0, bound + extent, bound)
-    return _lesser(_greater(bound, low), high)
+    elif not _is_proved(bound >= 0):
+        bound = bound + extent if _is_proved(bound < 0) else e.Select(bound < 0, bound + extent, bound)
+    return _minimum(_maximum(bound, low), high)
 
 
-def _proved(condition: Any) -> bool:
+def _is_proved(condition: Any) -> bool:
     return condition if isinstance(condition, bool) else arith.Analyzer().prove(condition)
 
 
-def _greater(a: Dim, b: Dim) -> Dim:
+def _maximum(a: Dim, b: Dim) -> Dim:
     if isinstance(a, int) and isinstance(b, int):
         return max(a, b)
-    if _proved(a >= b):
+    if _is_proved(a >= b):
         return a
-    return b if _proved(b >= a) else e.Max(*e.match(a, b))
+    return b if _is_proved(b >= a) else e.Max(*e.match(a, b))
 
 
-def _lesser(a: Dim, b: Dim) -> Dim:
+def _minimum(a: Dim, b: Dim) -> Dim:
     if isinstance(a, int) and isinstance(b, int):
         return min(a, b)
-    if _proved(a <= b):
+    if _is_proved(a <= b):
         return a
-    return b if _proved(b <= a) else e.Min(*e.match(a, b))
+    return b if _is_proved(b <= a) else e.Min(*e.match(a, b))
 
 
 def _several(value: Any, count: int | None = None) -> tuple[Any, ...]:
@@ -88,7 +88,7 @@ def _several(value: Any, count: int | None = None) -> tuple[Any, ...]:
     return values * count if count is not None and len(values) == 1 else values
 
 
-def _given(call: Call) -> tuple[tuple[Any, ...], tuple[Any, ...], tuple[Any, ...], tuple[Any, ...]]:
+def _slice_attrs(call: Call) -> tuple[tuple[Any, ...], tuple[Any, ...], tuple[Any, ...], tuple[Any, ...]]:
     """Return axes, begins, ends and strides, one of each for each axis that is cut."""
     begin, end = _several(call["begin"]), _several(call["end"])
     strides = _several(1 if call["strides"] is None else call["strides"], len(begin))
@@ -99,9 +99,9 @@ def _given(call: Call) -> tuple[tuple[Any, ...], tuple[Any, ...], tuple[Any, ...
     return axes, begin, end, strides
 
 
-def _cuts(call: Call, shape: Shape) -> list[tuple[Dim, int, Dim]]:
+def _slice_ranges(call: Call, shape: Shape) -> list[tuple[Dim, int, Dim]]:
     """Return start, stride and count for each axis of ``shape``."""
-    axes, begin, end, strides = _given(call)
+    axes, begin, end, strides = _slice_attrs(call)
     given = _several(call["end"])
     if not len(begin) == len(given) == len(strides) or (call["axes"] is None and len(begin) > len(shape)):
         raise fault(
@@ -122,12 +122,12 @@ def _cuts(call: Call, shape: Shape) -> list[tuple[Dim, int, Dim]]:
 
 
 def _slice_type(call: Call, data: TensorType) -> TensorType:
-    return TensorType(tuple(count for _, _, count in _cuts(call, data.shape)), data.dtype)
+    return TensorType(tuple(count for _, _, count in _slice_ranges(call, data.shape)), data.dtype)
 
 
 def _slice_numpy(call: Call, data: np.ndarray) -> np.ndarray:
     at = [slice(None)] * data.ndim
-    for axis, *cut in zip(*_given(call), strict=True):
+    for axis, *cut in zip(*_slice_attrs(call), strict=True):
         at[axis] = slice(*cut)
     return data[tuple(at)].copy()
 
@@ -148,7 +148,7 @@ def strided_slice(call: Call, i: Indices, data: Tensor) -> e.Expr:
 
     With ``slice_mode`` "size", ``end`` is the number of elements, and a negative one means up to the end.
     """
-    cuts = _cuts(call, data.shape)
+    cuts = _slice_ranges(call, data.shape)
     return data[tuple(start + index * stride for index, (start, stride, _) in zip(i, cuts, strict=True))]
 
 
@@ -193,7 +193,7 @@ def strided_window(call: Call, i: Indices, data: Tensor) -> e.Expr:
 # --- split ------------------------------------------------------------------------------------------
 
 
-MOST_PIECES = 2**16
+MAX_PIECES = 2**16
 """The largest number of pieces that a tensor is split into: each is a separate result."""
 
 
@@ -202,8 +202,8 @@ def _pieces(call: Call, shape: Shape) -> tuple[int, list[tuple[Dim, Dim]]]:
     axis = axis_of(call, call["axis"], len(shape))
     extent, sections = shape[axis], call["indices_or_sections"]
     if isinstance(sections, int):
-        if sections > MOST_PIECES:
-            raise fault(call, f"indices_or_sections is {sections}, expected at most {MOST_PIECES}")
+        if sections > MAX_PIECES:
+            raise fault(call, f"indices_or_sections is {sections}, expected at most {MAX_PIECES}")
         if sections < 1 or not same_dim(normal_dim(extent // sections * sections), extent):
             raise fault(
                 call,

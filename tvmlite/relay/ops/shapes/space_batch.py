@@ -35,7 +35,7 @@ def _block(call: Call, rank: int, pairs: str) -> tuple[int, ...]:
     return block
 
 
-def _quotient(call: Call, what: str, extent: Dim, by: int) -> Dim:
+def _exact_quotient(call: Call, what: str, extent: Dim, by: int) -> Dim:
     if not same_dim(normal_dim(extent // by * by), extent):
         raise fault(call, f"{what} is {show_dim(extent)}, expected a multiple of {by}")
     return normal_dim(extent // by)
@@ -61,19 +61,21 @@ def space_to_batch_nd(call: Call, data: Expr) -> Expr:
     """Pad the axes after the batch, then move blocks of them to the batch: block before batch."""
     shape = tensor_type_of(data).shape
     block = _block(call, len(shape), "paddings")
-    count, behind = len(block), len(shape) - len(block) - 1
+    count, trailing = len(block), len(shape) - len(block) - 1
     if any(before or after for before, after in call["paddings"]):
-        widths = ((0, 0), *call["paddings"], *(((0, 0),) * behind))
+        widths = ((0, 0), *call["paddings"], *(((0, 0),) * trailing))
         data = make("nn.pad", data, pad_width=widths, pad_value=call["pad_value"])
         shape = tensor_type_of(data).shape
-    pieces = [_quotient(call, f"the padded extent {k + 1}", shape[k + 1], b) for k, b in enumerate(block)]
+    pieces = [
+        _exact_quotient(call, f"the padded extent {k + 1}", shape[k + 1], b) for k, b in enumerate(block)
+    ]
     cut: list[Any] = [shape[0]]
     for piece, b in zip(pieces, block, strict=True):
         cut += [piece, b]
     rest = shape[count + 1 :]
     order = (
         *(2 * k + 2 for k in range(count)), 0, *(2 * k + 1 for k in range(count)),
-        *range(2 * count + 1, 2 * count + 1 + behind),
+        *range(2 * count + 1, 2 * count + 1 + trailing),
     )  # fmt: skip
     split = make("reshape", data, newshape=(*cut, *rest), allowzero=True)
     moved = make("transpose", split, axes=order)
@@ -101,14 +103,14 @@ def batch_to_space_nd(call: Call, data: Expr) -> Expr:
     """Move batches to blocks of the axes that follow, then crop: the inverse of ``nn.space_to_batch_nd``."""
     shape = tensor_type_of(data).shape
     block = _block(call, len(shape), "crops")
-    count, behind = len(block), len(shape) - len(block) - 1
-    batch = _quotient(call, "the batch", shape[0], math.prod(block))
+    count, trailing = len(block), len(shape) - len(block) - 1
+    batch = _exact_quotient(call, "the batch", shape[0], math.prod(block))
     rest = shape[count + 1 :]
     split = make("reshape", data, newshape=(*block, batch, *shape[1:]), allowzero=True)
     order = [count]
     for k in range(count):
         order += [count + 1 + k, k]
-    order += range(2 * count + 1, 2 * count + 1 + behind)
+    order += range(2 * count + 1, 2 * count + 1 + trailing)
     sizes = [n * b for n, b in zip(shape[1:], block, strict=False)]
     made = make("transpose", split, axes=tuple(order))
     made = make("reshape", made, newshape=(batch, *sizes, *rest), allowzero=True)
@@ -213,8 +215,8 @@ def _window_type(call: Call, data: TensorType) -> TensorType:
         if isinstance(size, int) and size < n:
             raise fault(call, f"data is {show_shape(data.shape)}, window_shape is {extents}: it does not fit")
         counts.append(normal_dim((size - n) // s + 1))
-    behind = data.shape[axis + len(extents) :]
-    return TensorType((*data.shape[:axis], *counts, *extents, *behind), data.dtype)
+    trailing = data.shape[axis + len(extents) :]
+    return TensorType((*data.shape[:axis], *counts, *extents, *trailing), data.dtype)
 
 
 def _window_numpy(call: Call, data: np.ndarray) -> np.ndarray:

@@ -11,7 +11,7 @@ from tvmlite.relay.ir.infer import tensor_type_of
 from tvmlite.relay.ir.nodes import Call, Constant, Expr, constant
 from tvmlite.relay.ir.op import make
 from tvmlite.relay.ops.common import along_axis
-from tvmlite.relay.ops.quantized.requantize import MOST_SHIFT, POINT, multiplier_and_shift
+from tvmlite.relay.ops.quantized.requantize import FRACTION_BITS, MAX_SHIFT, multiplier_and_shift
 from tvmlite.relay.ops.written_out import RULES, binary, cast, minus, saturated
 from tvmlite.relay.passes.graph_pass import graph_pass
 from tvmlite.relay.passes.write_out import expanded, with_span_of
@@ -62,7 +62,7 @@ def _requantize_by_constants(node: Call) -> Expr:
 def _fixed_point(node: Call, data: Expr, factor: np.ndarray) -> Expr:
     """``data * factor`` in int32: a multiplication in int64, the addition of one half, and a shift."""
     multiplier, shift = multiplier_and_shift(factor)
-    right_shift = np.minimum(POINT - np.minimum(shift, 0), MOST_SHIFT)
+    right_shift = np.minimum(FRACTION_BITS - np.minimum(shift, 0), MAX_SHIFT)
     half = np.left_shift(np.int64(1), right_shift - 1)
     with np.errstate(over="ignore"):
         scaled_multiplier = np.left_shift(

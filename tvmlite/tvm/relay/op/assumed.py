@@ -14,7 +14,7 @@ from tvmlite.relay.ir.equal_extents import with_equal_extents
 from tvmlite.relay.ir.infer import tensor_type_of
 from tvmlite.relay.ir.op import make
 from tvmlite.relay.ir.types import Dim, Shape, normal_dim, same_dim
-from tvmlite.relay.ops.shapes.reshape import as_many
+from tvmlite.relay.ops.shapes.reshape import same_num_elements
 from tvmlite.tvm.relay.expr import Tuple, TupleWrapper, adopt
 from tvmlite.tvm.relay.graph.attrs import plain_value
 from tvmlite.tvm.relay.op import run_time_axes
@@ -38,7 +38,7 @@ def reshape(data: Any, newshape: Any, allowzero: bool = False) -> Any:
             shape[place] if isinstance(extent, int) and extent == 0 else extent
             for place, extent in enumerate(wanted)
         )
-    return made if as_many(shape, wanted) else _assumed_reshape(made.args[0], wanted)
+    return made if same_num_elements(shape, wanted) else _assumed_reshape(made.args[0], wanted)
 
 
 def reshape_like(
@@ -58,7 +58,7 @@ def reshape_like(
     shape, like = shapes
     first, last, _ = slice(lhs_begin, lhs_end).indices(len(shape))
     wanted = like[rhs_begin:rhs_end]
-    if as_many(shape[first:last], wanted):
+    if same_num_elements(shape[first:last], wanted):
         return made
     fitting = _assumed_reshape(made.args[0], (*shape[:first], *wanted, *shape[last:]))
     return function("reshape_like")(fitting, shape_like, first, first + len(wanted), rhs_begin, rhs_end)

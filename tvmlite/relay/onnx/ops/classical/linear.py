@@ -24,16 +24,16 @@ def rows_of(node: OnnxNode, data: Expr, dtype: str = "float32") -> Expr:
     return node.cast(data, dtype)
 
 
-def transformed(node: OnnxNode, scores: Expr, how: str) -> Expr:
+def transformed(node: OnnxNode, scores: Expr, post_transform: str) -> Expr:
     """Return scores along the last axis after a model's ``post_transform``."""
-    match how:
+    match post_transform:
         case "NONE":
             return scores
         case "LOGISTIC":
             return node.make("sigmoid", scores)
         case "SOFTMAX":
             return node.make("nn.softmax", scores, axis=-1)
-    return node.unsupported(f"post_transform {how!r}; supported are NONE, LOGISTIC and SOFTMAX")
+    return node.unsupported(f"post_transform {post_transform!r}; supported are NONE, LOGISTIC and SOFTMAX")
 
 
 def _numbers(node: OnnxNode, name: str, width: Any) -> np.ndarray:

@@ -32,11 +32,11 @@ class Trees:
     modes: np.ndarray
     then: np.ndarray
     otherwise: np.ndarray
-    tracks: np.ndarray
+    nan_is_true: np.ndarray
     roots: np.ndarray
     weights: np.ndarray
 
-    def refuse_cycles(self, node: OnnxNode) -> None:
+    def check_cycles(self, node: OnnxNode) -> None:
         """Check that every path from the roots ends at a leaf; else an error."""
         at, depth = self.roots, 0
         while (self.modes[at] >= 0).any():
@@ -46,7 +46,7 @@ class Trees:
                 node.bad("its nodes are in a cycle")
 
 
-def _normal(trees: Trees, dtype: str, width: Any) -> tuple[np.ndarray, np.ndarray]:
+def _normalize(trees: Trees, dtype: str, width: Any) -> tuple[np.ndarray, np.ndarray]:
     """Nodes, as ``tree_ensemble`` takes them, and thresholds: all lead to the second child if "feature <=
     threshold" holds, to the first otherwise; features from ``width`` on are the negated ones.
 
@@ -55,28 +55,28 @@ def _normal(trees: Trees, dtype: str, width: Any) -> tuple[np.ndarray, np.ndarra
     negated feature is compared: ``x > t`` is ``-x < -t``. No number is less than or equal to NaN.
     """
 
-    def is_one(*names: str) -> np.ndarray:
+    def has_mode(*names: str) -> np.ndarray:
         return np.isin(trees.modes, [MODES.index(f"BRANCH_{name}") for name in names])
 
     threshold = trees.values.astype(dtype)
-    below, exact = _below(threshold), np.flatnonzero(is_one("EQ", "NEQ"))
-    asked = np.where(is_one("LT", "GTE"), below, threshold)
-    ways = np.stack([trees.otherwise, trees.then], 1)
-    contrary = (is_one("GTE", "GT") & ~np.isnan(threshold)) | is_one("NEQ")
-    ways = np.where(contrary[:, None], ways[:, ::-1], ways)
-    turned = ways[:, 0] != np.where(trees.tracks | is_one("NEQ"), trees.then, trees.otherwise)
+    below, exact = _next_lower(threshold), np.flatnonzero(has_mode("EQ", "NEQ"))
+    compared = np.where(has_mode("LT", "GTE"), below, threshold)
+    children = np.stack([trees.otherwise, trees.then], 1)
+    swapped = (has_mode("GTE", "GT") & ~np.isnan(threshold)) | has_mode("NEQ")
+    children = np.where(swapped[:, None], children[:, ::-1], children)
+    negated = children[:, 0] != np.where(trees.nan_is_true | has_mode("NEQ"), trees.then, trees.otherwise)
 
-    second = ways[exact, ::-1]
-    ways[exact, 1] = len(ways) + np.arange(len(exact))
-    ways = np.where(turned[:, None], ways[:, ::-1], ways)
-    negative = np.where(np.isnan(asked), np.array(np.inf, dtype), _below(-asked))
-    nodes = np.column_stack([trees.features + np.where(turned, width, 0), ways])
-    seconds = np.column_stack([trees.features[exact], second])
-    thresholds = np.concatenate([np.where(turned, negative, asked), below[exact]])
-    return np.concatenate([nodes, seconds]), thresholds
+    second_children = children[exact, ::-1]
+    children[exact, 1] = len(children) + np.arange(len(exact))
+    children = np.where(negated[:, None], children[:, ::-1], children)
+    negated_thresholds = np.where(np.isnan(compared), np.array(np.inf, dtype), _next_lower(-compared))
+    nodes = np.column_stack([trees.features + np.where(negated, width, 0), children])
+    second_nodes = np.column_stack([trees.features[exact], second_children])
+    thresholds = np.concatenate([np.where(negated, negated_thresholds, compared), below[exact]])
+    return np.concatenate([nodes, second_nodes]), thresholds
 
 
-def _below(numbers: np.ndarray) -> np.ndarray:
+def _next_lower(numbers: np.ndarray) -> np.ndarray:
     """The greatest numbers less than ``numbers``; for minus infinity NaN, which no number is <= to."""
     least = np.array(-np.inf, numbers.dtype)
     with np.errstate(over="ignore"):
@@ -97,9 +97,9 @@ def _scores(node: OnnxNode, trees: Trees, rows: Expr, aggregate: str, base: Any)
     name = {"AVERAGE": "sum", "SUM": "sum", "MIN": "min", "MAX": "max"}.get(aggregate)
     if name is None:
         node.bad(f"aggregate_function is {aggregate!r}, expected one of {', '.join(AGGREGATES)}")
-    trees.refuse_cycles(node)
+    trees.check_cycles(node)
     node.check_table(*trees.weights.shape)
-    nodes, thresholds = _normal(trees, dtype, width)
+    nodes, thresholds = _normalize(trees, dtype, width)
     weights = np.zeros((len(nodes), targets))
     weights[: len(trees.weights)] = trees.weights
     if (nodes[:, 0] >= width).any():
@@ -122,7 +122,7 @@ def _floats(node: OnnxNode, name: str) -> Any:
     return node.attr(name) if tensor is None else tensor
 
 
-def _by_tree(node: OnnxNode, kind: str, targets: int) -> Trees:
+def _parse_trees(node: OnnxNode, kind: str, targets: int) -> Trees:
     """The trees of the older operators: nodes by tree and number, weights for ``kind`` (target, class)."""
     keys = list(zip(node.required("nodes_treeids"), node.required("nodes_nodeids"), strict=False))
     place = {key: index for index, key in enumerate(keys)}
@@ -141,22 +141,22 @@ def _by_tree(node: OnnxNode, kind: str, targets: int) -> Trees:
     if min(map(min, children), default=0) < 0:
         node.bad("a node leads to a node that is not there")
     inner = [k for k, mode in enumerate(numbers) if mode >= 0]
-    led_to = {side[k] for side in children for k in inner}
+    has_parent = {side[k] for side in children for k in inner}
     weights = np.zeros((len(keys), targets))
     ids = [node.required(f"{kind}_{name}") for name in ("treeids", "nodeids", "ids")]
     for tree, number, target, weight in zip(*ids, _floats(node, f"{kind}_weights"), strict=False):
         if (tree, number) not in place or not 0 <= target < targets:
             node.bad(f"a weight is for node {number} of tree {tree} and {kind} {target}, which is not there")
         weights[place[tree, number], target] += weight
-    tracks = node.attr("nodes_missing_value_tracks_true") or [0] * len(keys)
-    roots = np.array([k for k in range(len(keys)) if k not in led_to], np.int64)
+    nan_is_true = node.attr("nodes_missing_value_tracks_true") or [0] * len(keys)
+    roots = np.array([k for k in range(len(keys)) if k not in has_parent], np.int64)
     return Trees(
         np.asarray(features, np.int64) * (numbers >= 0),
         np.asarray(values),
         numbers,
         np.array(children[0], np.int64),
         np.array(children[1], np.int64),
-        np.asarray(tracks, bool) & (numbers >= 0),
+        np.asarray(nan_is_true, bool) & (numbers >= 0),
         roots,
         weights,
     )
@@ -172,7 +172,7 @@ def _mode(node: OnnxNode, mode: str) -> int:
 def tree_ensemble_regressor(node: OnnxNode, data: Expr) -> Expr:
     """TreeEnsembleRegressor: the leaves' weights over all trees, a column for each target, as float32."""
     dtype = "float64" if node.dtype(data) == "float64" else "float32"
-    trees = _by_tree(node, "target", node.attr("n_targets", 1))
+    trees = _parse_trees(node, "target", node.attr("n_targets", 1))
     base, aggregate = _floats(node, "base_values"), node.attr("aggregate_function", "SUM")
     made = node.cast(_scores(node, trees, rows_of(node, data, dtype), aggregate, base), "float32")
     return transformed(node, made, node.attr("post_transform", "NONE"))
@@ -185,18 +185,24 @@ def tree_ensemble_classifier(node: OnnxNode, data: Expr) -> list[Expr]:
     if not labels:
         node.unsupported("classes whose labels are text: number them in classlabels_int64s")
     dtype = "float64" if node.dtype(data) == "float64" else "float32"
-    trees, how = _by_tree(node, "class", len(labels)), node.attr("post_transform", "NONE")
+    trees, post_transform = _parse_trees(node, "class", len(labels)), node.attr("post_transform", "NONE")
     rows, base = rows_of(node, data, dtype), _floats(node, "base_values")
     weighted = set(node.required("class_ids"))
     if len(labels) == 2 and len(weighted) == 1:
-        return _of_two(node, trees, rows, base, how, labels, min(weighted))
+        return _binary_classes(node, trees, rows, base, post_transform, labels, min(weighted))
     scores = node.cast(_scores(node, trees, rows, "SUM", base), "float32")
     best = node.make("argmax", scores, axis=(1,), keepdims=False)
-    return [_label(node, best, labels), transformed(node, scores, how)]
+    return [_label(node, best, labels), transformed(node, scores, post_transform)]
 
 
-def _of_two(
-    node: OnnxNode, trees: Trees, rows: Expr, base: Any, how: str, labels: Sequence[int], weighted: int
+def _binary_classes(
+    node: OnnxNode,
+    trees: Trees,
+    rows: Expr,
+    base: Any,
+    post_transform: str,
+    labels: Sequence[int],
+    weighted: int,
 ) -> list[Expr]:
     """Two classes with leaf weights for only one, ``weighted``, whose score determines the label.
 
@@ -207,14 +213,19 @@ def _of_two(
     trees.weights = trees.weights[:, weighted : weighted + 1]
     base = None if base is None or not len(base) else [base[-1]]
     score = node.cast(_scores(node, trees, rows, "SUM", base), "float32")
-    if weighted == 0 and (how not in ("NONE", "LOGISTIC") or (how == "LOGISTIC" and positive)):
-        node.unsupported(f"post_transform {how!r} of two classes of which one has weights")
+    if weighted == 0 and (
+        post_transform not in ("NONE", "LOGISTIC") or (post_transform == "LOGISTIC" and positive)
+    ):
+        node.unsupported(f"post_transform {post_transform!r} of two classes of which one has weights")
     other = node.subtract(1.0, score) if positive else node.negative(score)
     if weighted == 1:
         other = node.multiply(score, 0.0)
     second = node.cast(node.greater(score, 0.5 if positive else 0.0), "int64")
     made = node.many("concatenate", [other, score], axis=1)
-    return [_label(node, node.reshape(second, (node.shape(rows)[0],)), labels), transformed(node, made, how)]
+    return [
+        _label(node, node.reshape(second, (node.shape(rows)[0],)), labels),
+        transformed(node, made, post_transform),
+    ]
 
 
 def _label(node: OnnxNode, places: Expr, labels: Sequence[int]) -> Expr:
@@ -242,14 +253,14 @@ def tree_ensemble(node: OnnxNode, data: Expr) -> Expr:
         node.bad(f"a leaf is of target {leaf_targets.max()} of {targets}")
     weights[inner + np.arange(leaves), leaf_targets] = np.asarray(node.required("leaf_weights"))
     padded = [np.zeros(leaves, kind) for kind in (np.int64, bool)]
-    tracks = node.attr("nodes_missing_value_tracks_true") or [0] * inner
+    nan_is_true = node.attr("nodes_missing_value_tracks_true") or [0] * inner
     trees = Trees(
         np.concatenate([features, padded[0]]),
         np.concatenate([np.asarray(node.required("nodes_splits")), padded[0]]),
         np.concatenate([modes, padded[0] - 1]),
         children[0],
         children[1],
-        np.concatenate([np.asarray(tracks, bool), padded[1]]),
+        np.concatenate([np.asarray(nan_is_true, bool), padded[1]]),
         np.asarray(node.required("tree_roots"), np.int64),
         weights,
     )

@@ -46,8 +46,8 @@ def resize(
 ) -> Expr:
     """Resize from opset 11, by ``scales`` or ``sizes``; coordinates and rounding by attribute."""
     axes = node.axes(node.attr("axes", _all_axes(node, data)), node.rank(data))
-    factors = scales if _given(node, scales) else None
-    extents = node.extents(sizes, "sizes") if sizes is not None and _given(node, sizes) else None
+    factors = scales if _is_given(node, scales) else None
+    extents = node.extents(sizes, "sizes") if sizes is not None and _is_given(node, sizes) else None
     if (factors is None) == (extents is None):
         node.bad("exactly one of scales and sizes must be given")
     mode = node.attr("coordinate_transformation_mode", "half_pixel")
@@ -60,7 +60,7 @@ def _all_axes(node: OnnxNode, data: Expr) -> list[int]:
     return list(range(node.rank(data)))
 
 
-def _given(node: OnnxNode, value: Expr | None) -> bool:
+def _is_given(node: OnnxNode, value: Expr | None) -> bool:
     if value is None:
         return False
     if node.rank(value) != 1:
@@ -102,13 +102,13 @@ def _resize(
     rounding = nearest if method == "nearest_neighbor" else ""
     unknown = (scales is not None and factors is None) or (roi is not None and region is None)
     if not unknown:
-        made = _at_import(node, data, axes, factors, sizes, region, method, mode, rounding)
+        made = _static_resize(node, data, axes, factors, sizes, region, method, mode, rounding)
         if made is not None:
             return made
     return resize_axes.resized(node, data, axes, scales, sizes, roi, method, mode, rounding)
 
 
-def _at_import(
+def _static_resize(
     node: OnnxNode,
     data: Expr,
     axes: list[int],
@@ -126,7 +126,7 @@ def _at_import(
         if not all(isinstance(d, int) for d in (*(shape[a] for a in axes), *sizes)):
             return None
         scales, sizes = _kept_ratio([shape[a] for a in axes], sizes, policy)
-    whole: dict[int, tuple[Dim, Any]] = {}
+    changed: dict[int, tuple[Dim, Any]] = {}
     for i, axis in enumerate(axes):
         factor = None if scales is None else scales[i]
         extent = _scaled(shape[axis], factor) if sizes is None else sizes[i]
@@ -136,23 +136,25 @@ def _at_import(
             roi is not None and [roi[i], roi[i + len(axes)]] != [0, 1]
         )
         if changes or (isinstance(factor, float) and factor != 1.0):
-            whole[axis] = (extent, factor)
-    if not whole:
+            changed[axis] = (extent, factor)
+    if not changed:
         return data
     if node.attr("antialias", 0) and method != "nearest_neighbor":
-        if not all(isinstance(d, int) for axis, (extent, _) in whole.items() for d in (shape[axis], extent)):
+        if not all(
+            isinstance(d, int) for axis, (extent, _) in changed.items() for d in (shape[axis], extent)
+        ):
             return None
-        if _shrinks(shape, whole):
-            return resize_axes.shrunk(node, data, whole, method, mode)
-    spatial = _spatial_axes(rank, list(whole))
+        if _shrinks(shape, changed):
+            return resize_axes.resize_antialiased(node, data, changed, method, mode)
+    spatial = _spatial_axes(rank, list(changed))
     if len(spatial) > 3:
         return None
-    return _resized(node, data, spatial, whole, axes, roi, method, mode, rounding)
+    return _resized(node, data, spatial, changed, axes, roi, method, mode, rounding)
 
 
-def _shrinks(shape: tuple[Dim, ...], whole: dict[int, tuple[Dim, Any]]) -> bool:
+def _shrinks(shape: tuple[Dim, ...], changed: dict[int, tuple[Dim, Any]]) -> bool:
     """Whether an axis becomes shorter: antialiasing has no effect on enlarging."""
-    pairs = [(shape[axis], extent) for axis, (extent, _) in whole.items()]
+    pairs = [(shape[axis], extent) for axis, (extent, _) in changed.items()]
     return any(int(extent) < int(have) for have, extent in pairs)  # type: ignore[arg-type]
 
 
@@ -181,7 +183,9 @@ def _spatial_axes(rank: int, changed: list[int]) -> list[int]:
     return list(range(first, rank)) if first >= 2 else sorted(changed)
 
 
-def _aligned(have: list[Dim], size: list[Dim], factors: list[Any]) -> tuple[str, tuple[float, ...]] | None:
+def _align_corners(
+    have: list[Dim], size: list[Dim], factors: list[Any]
+) -> tuple[str, tuple[float, ...]] | None:
     """The specification aligns with the *unrounded* length: a crop whose end is short of the corner.
 
     None if that length is known only at run time.
@@ -204,7 +208,7 @@ def _resized(
     node: OnnxNode,
     data: Expr,
     spatial: list[int],
-    whole: dict[int, tuple[Dim, Any]],
+    changed: dict[int, tuple[Dim, Any]],
     axes: list[int],
     roi: list[Any] | None,
     method: str,
@@ -215,8 +219,8 @@ def _resized(
     shape, rank, count = node.shape(data), node.rank(data), len(spatial)
     others = [i for i in range(rank) if i not in spatial]
     order = others + spatial
-    size = [whole[a][0] if a in whole else shape[a] for a in spatial]
-    factors = [whole[a][1] if a in whole else 1.0 for a in spatial]
+    size = [changed[a][0] if a in changed else shape[a] for a in spatial]
+    factors = [changed[a][1] if a in changed else 1.0 for a in spatial]
     moved = node.transpose(data, order)
     lead = [shape[i] for i in others]
     flat = lead if len(lead) == 2 else [1, node.product(lead)]
@@ -226,7 +230,7 @@ def _resized(
         rows = {axis: (roi[i], roi[i + len(axes)]) for i, axis in enumerate(axes)}
         region = tuple(rows.get(a, (0.0, 1.0))[side] for side in (0, 1) for a in spatial)
     if mode == "align_corners":
-        aligned = _aligned([shape[a] for a in spatial], size, factors)
+        aligned = _align_corners([shape[a] for a in spatial], size, factors)
         if aligned is None:
             return None
         mode, region = aligned

@@ -19,13 +19,13 @@ from tvmlite.relay.onnx.graph import dims
 from tvmlite.relay.onnx.graph.arithmetic import Operand
 from tvmlite.relay.onnx.graph.data_dependent_dims import bind_dims, name_dims
 from tvmlite.relay.onnx.graph.node import OnnxNode
-from tvmlite.relay.ops.images.resize_taps import NumpyNumbers, coordinate, rounded
+from tvmlite.relay.ops.images.resize_taps import NumpyNumbers, coordinate, round_coordinate
 from tvmlite.te import expr as e
 
-_REACH = {"linear": 1, "cubic": 2}
+_TAPS_PER_SIDE = {"linear": 1, "cubic": 2}
 """The number of taps of a method on each side."""
 
-LONGEST = 2**40
+MAX_EXTENT = 2**40
 """The largest extent that a scale may give."""
 
 
@@ -62,13 +62,13 @@ class GraphNumbers:
         """``|x|``."""
         return self._made("abs", x)
 
-    def either(self, condition: Any, a: Operand, b: Operand) -> Operand:
+    def select(self, condition: Any, a: Operand, b: Operand) -> Operand:
         """Return ``a`` where ``condition``, on tensors or dimensions, holds, else ``b``."""
         if isinstance(condition, e.Expr):
             condition = self.number(e.Select(condition, e.const(1, e.INDEX), e.const(0, e.INDEX))) > 0
         return self._made("where", condition, a, b)
 
-    def one_of(self, a: Operand, b: Operand) -> Operand:
+    def logical_or(self, a: Operand, b: Operand) -> Operand:
         """Return whether at least one of two conditions holds, for each element."""
         return self._made("logical_or", a, b)
 
@@ -112,10 +112,10 @@ def resized(
         if mode == "tf_crop_and_resize":
             last = numbers.number(axis.have) - 1
             column = [axis.extent if k == axis.place else 1 for k in range(node.rank(data))]
-            masks.append(node.reshape(numbers.one_of(source < 0, source > last).tensor, column))
+            masks.append(node.reshape(numbers.logical_or(source < 0, source > last).tensor, column))
         if method == "nearest_neighbor":
             settings = {"coordinate_transformation_mode": mode, "rounding_method": rounding}
-            index = node.cast(rounded(settings, numbers, source).tensor, "int64")
+            index = node.cast(round_coordinate(settings, numbers, source).tensor, "int64")
             made = node.make("take", made, index, axis=axis.place)
         else:
             made = _filtered(numbers, made, axis, source, method)
@@ -149,7 +149,7 @@ def _axes(
     else:
         extents, factor = _kept_ratio(numbers, have, list(sizes or ()), policy)
         factors = [factor] * count
-    regions = None if roi is None else _one_by_one(numbers, roi, 2 * count)
+    regions = None if roi is None else _elements(numbers, roi, 2 * count)
     made: list[Axis] = []
     for i, place in enumerate(places):
         same = dims.equal(extents[i], have[i]) if known is None else known[i] == 1
@@ -167,13 +167,13 @@ def _scaled(numbers: GraphNumbers, have: Sequence[Dim], scales: Expr) -> tuple[l
     wide = node.cast(scales, "float64")
     lengths = node.cast(node.make("shape_value", values=tuple(have), dtype="int64"), "float64")
     exact = node.multiply(wide, lengths)
-    legal = node.make("logical_and", node.greater(wide, 0), node.less(exact, LONGEST))
+    legal = node.make("logical_and", node.greater(wide, 0), node.less(exact, MAX_EXTENT))
     whole = node.make("where", legal, node.make("floor", exact), node.const(-1, "float64"))
     bound = bind_dims(node, node.cast(whole, "int64"), ["extent_by_scale"] * len(have))
-    return list(bound), _one_by_one(numbers, scales, len(have))
+    return list(bound), _elements(numbers, scales, len(have))
 
 
-def _one_by_one(numbers: GraphNumbers, vector: Expr, count: int) -> list[Expr]:
+def _elements(numbers: GraphNumbers, vector: Expr, count: int) -> list[Expr]:
     """The elements of a vector of length ``count``, as scalars."""
     node = numbers.node
     flat = node.cast(node.reshape(vector, (count,)), numbers.dtype)
@@ -209,8 +209,8 @@ def _corner(numbers: Any, axis: Axis) -> Any:
     """The end of the region for align_corners: less than 1 if the exact length is not an integer."""
     exact = numbers.number(axis.have) * axis.scale
     last = numbers.number(axis.extent) - 1
-    ended = numbers.either(exact > (last + 1), last / (exact - 1), numbers.number(1))
-    return numbers.either(last > 0, ended, numbers.number(0))
+    ended = numbers.select(exact > (last + 1), last / (exact - 1), numbers.number(1))
+    return numbers.select(last > 0, ended, numbers.number(0))
 
 
 def _filtered(numbers: GraphNumbers, data: Expr, axis: Axis, source: Operand, method: str) -> Expr:
@@ -232,10 +232,10 @@ def _steps(numbers: GraphNumbers, axis: Axis, method: str) -> tuple[Expr, Expr |
     """The distances of the taps from the position below, ``(1, taps)``, and with antialias their factor."""
     node = numbers.node
     if not node.attr("antialias", 0):
-        reach = _REACH[method]
+        reach = _TAPS_PER_SIDE[method]
         return node.const(np.arange(1 - reach, reach + 1)[None], numbers.dtype), None
     width = node.make("minimum", axis.scale, 1)
-    first = numbers.floor(numbers.number(-_REACH[method]) / width) + 1
+    first = numbers.floor(numbers.number(-_TAPS_PER_SIDE[method]) / width) + 1
     count = numbers.number(2) - first * 2
     whole = node.reshape(node.cast(count.tensor, "int64"), (1,))
     (taps,) = bind_dims(node, whole, ["taps"])
@@ -253,11 +253,11 @@ def _taps(
     base = numbers.ceil(source) - 1
     distance = numbers.absolute(steps - (source - base))
     distance = distance if width is None else distance * width
-    weights = _linear(numbers, distance) if method == "linear" else _keys(node, numbers, distance)
+    weights = _linear(numbers, distance) if method == "linear" else _cubic(node, numbers, distance)
     at = base + steps
     if node.attr("exclude_outside", 0):
-        outside = numbers.one_of(at < 0, at > (numbers.number(have) - 1))
-        weights = numbers.either(outside, weights * 0, weights)
+        outside = numbers.logical_or(at < 0, at > (numbers.number(have) - 1))
+        weights = numbers.select(outside, weights * 0, weights)
     if node.attr("exclude_outside", 0) or width is not None:
         total = _row_sums(node, weights)
         weights = weights / total
@@ -271,20 +271,22 @@ def _row_sums(node: OnnxNode, weights: Any) -> Any:
 
 
 def _linear(numbers: Any, distance: Any) -> Any:
-    return numbers.either(distance < 1, distance * -1 + 1, distance * 0)
+    return numbers.select(distance < 1, distance * -1 + 1, distance * 0)
 
 
-def _keys(node: OnnxNode, numbers: Any, t: Any) -> Any:
+def _cubic(node: OnnxNode, numbers: Any, t: Any) -> Any:
     """Keys' cubic weights."""
     a = float(node.attr("cubic_coeff_a", -0.75))
     inner = (t * (a + 2) - (a + 3)) * t * t + 1
     outer = ((t * a - 5 * a) * t + 8 * a) * t - 4 * a
-    far = numbers.either(t < 2, outer, t * 0)
-    return numbers.either(t > 1, far, inner)
+    far = numbers.select(t < 2, outer, t * 0)
+    return numbers.select(t > 1, far, inner)
 
 
-def shrunk(node: OnnxNode, data: Expr, whole: dict[int, tuple[Dim, Any]], method: str, mode: str) -> Expr:
-    """Return ``data`` with the axes ``whole`` (new extent, scale) resized with antialias by matrix products.
+def resize_antialiased(
+    node: OnnxNode, data: Expr, changed: dict[int, tuple[Dim, Any]], method: str, mode: str
+) -> Expr:
+    """Return ``data`` with the axes ``changed`` (new extent, scale) resized, antialiased, by matrix products.
 
     The filter is as wide as the pixels that are combined, and everything is known at import.
     """
@@ -293,7 +295,7 @@ def shrunk(node: OnnxNode, data: Expr, whole: dict[int, tuple[Dim, Any]], method
     dtype, rank = node.dtype(data), node.rank(data)
     work = "float64" if dtype == "float64" else "float32"
     made = node.cast(data, work)
-    for place, (extent, factor) in whole.items():
+    for place, (extent, factor) in changed.items():
         have = node.shape(made)[place]
         assert isinstance(have, int)
         assert isinstance(extent, int)
@@ -313,7 +315,7 @@ def _matrix(node: OnnxNode, axis: Axis, have: int, extent: int, method: str, mod
     node.check_table(extent, have)
     numbers = NumpyNumbers(np.dtype("float64"))
     width = min(axis.scale, 1.0)
-    first = int(np.floor(-_REACH[method] / width)) + 1
+    first = int(np.floor(-_TAPS_PER_SIDE[method] / width)) + 1
     with np.errstate(all="ignore"):
         source = _sources(numbers, axis, mode, np.arange(extent, dtype=np.float64))
     if mode == "pytorch_half_pixel" and extent == 1:  # as in onnx's reference

@@ -53,13 +53,13 @@ def affine_grid(node: OnnxNode, theta: Expr, size: Expr) -> Expr:
 
     made = column(rank)
     for axis, extent in enumerate(extents):  # the last axis is x, the first row
-        line = _line(node, extent, node.dtype(theta), node.flag("align_corners"))
+        line = _pixel_coordinates(node, extent, node.dtype(theta), node.flag("align_corners"))
         shaped = node.reshape(line, (1, *ones[:axis], extent, *ones[axis + 1 :], 1))
         made = node.add(made, node.multiply(column(rank - 1 - axis), shaped))
     return made
 
 
-def _line(node: OnnxNode, extent: Dim, dtype: str, aligned: bool) -> Expr:
+def _pixel_coordinates(node: OnnxNode, extent: Dim, dtype: str, aligned: bool) -> Expr:
     """The coordinates of ``extent`` pixels: their centres, or with ``aligned`` from end to end."""
     places = node.arange(extent)
     parts = node.make("shape_value", values=(dims.maximum(extent - aligned, 1),), dtype="int64")
@@ -131,7 +131,7 @@ def deform_conv(
         )
         filters = node.reshape(wide, (dims.simplify(batch * groups), outputs // groups, rows))
     made = node.make("nn.batch_matmul", filters, flat, transpose_a=False, transpose_b=False)
-    return nn.with_bias(node, node.reshape(made, (batch, outputs, *spatial)), bias)
+    return nn.add_bias(node, node.reshape(made, (batch, outputs, *spatial)), bias)
 
 
 @converter("Col2Im", since=18)
@@ -146,7 +146,7 @@ def col2im(node: OnnxNode, data: Expr, image: Expr, block: Expr) -> Expr:
         node.unsupported(f"pads {list(pads)}")
     window = nn.window_of(node, rank, ())
     if any(depends_on_data(node, d) for d in (*extents, *kernel)):
-        data, extents, kernel = _fitting(node, data, extents, kernel, window, pads)
+        data, extents, kernel = _match_windows(node, data, extents, kernel, window, pads)
     return node.make(
         "nn.col2im",
         data,
@@ -157,7 +157,7 @@ def col2im(node: OnnxNode, data: Expr, image: Expr, block: Expr) -> Expr:
     )
 
 
-def _fitting(
+def _match_windows(
     node: OnnxNode,
     data: Expr,
     extents: list[Dim],
@@ -169,13 +169,13 @@ def _fitting(
     rank = len(extents)
     more = iter(name_dims(node, [d - 1 for d in kernel if not isinstance(d, int)], "beyond_one"))
     kernel = [d if isinstance(d, int) else 1 + next(more) for d in kernel]
-    beside = [
+    net_windows = [
         (k - 1) * d + 1 - pads[i] - pads[rank + i]
         for i, (k, d) in enumerate(zip(kernel, window.dilations, strict=True))
     ]
-    room = name_dims(node, [n - b for n, b in zip(extents, beside, strict=True)], "room")
-    extents = [dims.simplify(r + b) for r, b in zip(room, beside, strict=True)]
-    blocks = [r // s + 1 for r, s in zip(room, window.strides, strict=True)]
+    slack = name_dims(node, [n - b for n, b in zip(extents, net_windows, strict=True)], "room")
+    extents = [dims.simplify(r + b) for r, b in zip(slack, net_windows, strict=True)]
+    blocks = [r // s + 1 for r, s in zip(slack, window.strides, strict=True)]
     batch, rows, _ = node.shape(data)
     taps = node.product(kernel)
     data = assume_shape(node, data, (batch, rows // taps * taps, node.product(blocks)))
@@ -220,7 +220,7 @@ def max_pool(node: OnnxNode, data: Expr) -> list[Expr]:
     dtype = node.dtype(data)
     low = -math.inf if dtypes.is_float(dtype) else dtypes.limits(dtype)[0]
     values = nn.pool(node, data, "max", low)
-    if not node.wants(1):
+    if not node.has_output(1):
         return [values]
     window = nn.window_of(node, nn.spatial_rank(node, data))
     padding = window.pooled_padding(data)
@@ -232,8 +232,8 @@ def max_pool(node: OnnxNode, data: Expr) -> list[Expr]:
         pool_size=window.kernel,
         **window.attrs,
         padding=nn.flat(padding),
-        ceil_mode=nn.rounds_up(node),
-        starts_inside=nn.rounds_up(node),
+        ceil_mode=nn.is_ceil_mode(node),
+        starts_inside=nn.is_ceil_mode(node),
         column_major=node.flag("storage_order"),
     )
     return [values, places]

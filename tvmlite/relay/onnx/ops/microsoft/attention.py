@@ -13,18 +13,18 @@ from tvmlite.relay.onnx.graph import dims
 from tvmlite.relay.onnx.graph.node import OnnxNode
 from tvmlite.relay.onnx.ops import matmul
 from tvmlite.relay.onnx.ops.microsoft.layers import DOMAIN
-from tvmlite.relay.onnx.ops.shapes.index import from_front
+from tvmlite.relay.onnx.ops.shapes.index import normalize_indices
 from tvmlite.relay.onnx.reading.registry import converter
 
 
-def heads_of(node: OnnxNode, data: Expr, count: int) -> Expr:
+def split_heads(node: OnnxNode, data: Expr, count: int) -> Expr:
     """Return ``(batch, length, heads * size)`` as ``(batch, heads, length, size)``."""
     batch, length, width = node.shape(data)
     split = node.reshape(data, (batch, length, count, dims.simplify(width // count)))
     return node.transpose(split, (0, 2, 1, 3))
 
 
-def joined(node: OnnxNode, data: Expr) -> Expr:
+def merge_heads(node: OnnxNode, data: Expr) -> Expr:
     """Return ``(batch, heads, length, size)`` as ``(batch, length, heads * size)``."""
     batch, heads, length, size = node.shape(data)
     return node.reshape(node.transpose(data, (0, 2, 1, 3)), (batch, length, dims.simplify(heads * size)))
@@ -93,11 +93,11 @@ def _masks(node: OnnxNode, query: Expr, key: Expr, mask: Expr | None, bias: Expr
     return [*made, *([] if bias is None else [bias])]
 
 
-def _after(node: OnnxNode, past: Expr | None, new: Expr) -> Expr:
+def _append_to_past(node: OnnxNode, past: Expr | None, new: Expr) -> Expr:
     return new if past is None else node.many("concatenate", [past, new], axis=2)
 
 
-def _widths(node: OnnxNode, weight: Expr) -> list[Dim]:
+def _qkv_widths(node: OnnxNode, weight: Expr) -> list[Dim]:
     total = node.shape(weight)[-1]
     given = node.attr("qkv_hidden_sizes")
     return list(given) if given else [dims.simplify(total // 3)] * 3
@@ -125,7 +125,7 @@ def attention(
     made = matmul.matmul(node, data, weight)
     if bias is not None:
         made = node.add(made, bias)
-    return _self_attention(node, made, _widths(node, weight), mask, past, scores)
+    return _self_attention(node, made, _qkv_widths(node, weight), mask, past, scores)
 
 
 def _self_attention(
@@ -139,16 +139,16 @@ def _self_attention(
     if node.attr("do_rotary", 0):
         node.unsupported("do_rotary=1")
     heads = node.required("num_heads")
-    query, key, value = (heads_of(node, part, heads) for part in split_last(node, projected, widths))
+    query, key, value = (split_heads(node, part, heads) for part in split_last(node, projected, widths))
     if past is not None:
         batch, _, _, size = node.shape(key)
         _, _, _, before, _ = node.shape(past)
         old = [
             node.reshape(node.slice(past, [0], [i], [i + 1]), (batch, heads, before, size)) for i in (0, 1)
         ]
-        key, value = _after(node, old[0], key), _after(node, old[1], value)
-    made = joined(node, _attend(node, query, key, value, _masks(node, query, key, mask, scores)))
-    if not node.wants(1):
+        key, value = _append_to_past(node, old[0], key), _append_to_past(node, old[1], value)
+    made = merge_heads(node, _attend(node, query, key, value, _masks(node, query, key, mask, scores)))
+    if not node.has_output(1):
         return [made]
     both = [node.reshape(part, (1, *node.shape(part))) for part in (key, value)]
     return [made, node.many("concatenate", both, axis=0)]
@@ -172,7 +172,7 @@ def quantized_attention(
     factor = node.multiply(data_scale, weight_scale)
     real = node.multiply(node.cast(product, node.dtype(factor)), factor)
     made = node.add(real, bias)
-    return _self_attention(node, made, _widths(node, weight), mask, past, None)
+    return _self_attention(node, made, _qkv_widths(node, weight), mask, past, None)
 
 
 @converter("MultiHeadAttention", domain=DOMAIN)
@@ -198,10 +198,10 @@ def multi_head_attention(
         widths = [node.shape(x)[-1] for x in (query, key, value)]
         parts = split_last(node, bias, widths)
         query, key, value = (node.add(x, b) for x, b in zip((query, key, value), parts, strict=True))
-    q = heads_of(node, query, heads)
-    k, v = (x if node.rank(x) == 4 else heads_of(node, x, heads) for x in (key, value))
-    k, v = _after(node, past_key, k), _after(node, past_value, v)
-    made = joined(node, _attend(node, q, k, v, _masks(node, q, k, mask, scores)))
+    q = split_heads(node, query, heads)
+    k, v = (x if node.rank(x) == 4 else split_heads(node, x, heads) for x in (key, value))
+    k, v = _append_to_past(node, past_key, k), _append_to_past(node, past_value, v)
+    made = merge_heads(node, _attend(node, q, k, v, _masks(node, q, k, mask, scores)))
     outputs: list[Expr | None] = [made, k, v]
     return outputs[: max(node.num_outputs, 1)]
 
@@ -220,10 +220,10 @@ def rotary_embedding(node: OnnxNode, data: Expr, positions: Expr, cosines: Expr,
     if flat:
         width = node.shape(data)[-1]
         count = node.attr("num_heads", 0) or dims.simplify(width // (2 * half))
-        x = heads_of(node, data, count)  # type: ignore[arg-type]
+        x = split_heads(node, data, count)  # type: ignore[arg-type]
     batch, _, length, _ = node.shape(x)
     made = rotated(node, x, _positions(node, positions, batch, length), cosines, sines, rotated_size)
-    return joined(node, made) if flat else made
+    return merge_heads(node, made) if flat else made
 
 
 def rotated(
@@ -243,7 +243,7 @@ def rotated(
     """
     batch, _, length, size = node.shape(data)
     half = rotated_size // 2
-    angle_positions = from_front(node, positions, node.shape(cosines)[0])
+    angle_positions = normalize_indices(node, positions, node.shape(cosines)[0])
     cosine, sine = (
         node.reshape(node.make("take", table, angle_positions, axis=0), (batch, 1, length, half))
         for table in (cosines, sines)

@@ -15,7 +15,7 @@ from tvmlite.relay.onnx.graph import dims
 from tvmlite.relay.onnx.graph.broadcast import broadcast_all
 from tvmlite.relay.onnx.graph.node import OnnxNode
 from tvmlite.relay.onnx.ops import matmul
-from tvmlite.relay.onnx.ops.microsoft.attention import heads_of, joined, rotated, split_last
+from tvmlite.relay.onnx.ops.microsoft.attention import merge_heads, rotated, split_heads, split_last
 from tvmlite.relay.onnx.ops.microsoft.layers import DOMAIN
 from tvmlite.relay.onnx.reading.registry import converter
 
@@ -59,7 +59,7 @@ def group_query_attention(
         node.bad(f"num_heads is {heads}, kv_num_heads {groups}: expected a multiple")
     q, k, v = _projections(node, query, key, value, heads, groups)
     batch, _, length, size = node.shape(q)
-    start = _starts(node, lengths, batch, length)
+    start = _start_positions(node, lengths, batch, length)
     if node.attr("do_rotary", 0):
         if cosines is None or sines is None:
             node.bad("do_rotary=1 without cos_cache and sin_cache")
@@ -70,16 +70,18 @@ def group_query_attention(
             node.unsupported(f"a cache of dynamic width {half}")
         flag = "rotary_interleaved"
         q, k = (rotated(node, x, positions, cosines, sines, 2 * half, flag) for x in (q, k))
-    k, v = (_codes(node, x, scale) for x, scale in zip((k, v), scales, strict=True))
+    k, v = (_quantized(node, x, scale) for x, scale in zip((k, v), scales, strict=True))
     present = [
-        _appended(node, past_key, k, start, _is_one_buffer(node, 3, 1)),
-        _appended(node, past_value, v, start, _is_one_buffer(node, 4, 2)),
+        _append_to_cache(node, past_key, k, start, _is_one_buffer(node, 3, 1)),
+        _append_to_cache(node, past_value, v, start, _is_one_buffer(node, 4, 2)),
     ]
-    keys, values = (_held(node, x, scale, node.dtype(q)) for x, scale in zip(present, scales, strict=True))
-    factor = node.attr("scale", 0.0) or 1 / math.sqrt(_static(node, size))
-    seen = _seen(node, start, length, node.shape(keys)[2])
-    made = _attended(node, node.multiply(q, factor), keys, values, seen, bias)
-    return [joined(node, made), *present][: max(node.num_outputs, 1)]
+    keys, values = (
+        _dequantized(node, x, scale, node.dtype(q)) for x, scale in zip(present, scales, strict=True)
+    )
+    factor = node.attr("scale", 0.0) or 1 / math.sqrt(_static_size(node, size))
+    visible = _visible_keys(node, start, length, node.shape(keys)[2])
+    made = _attend(node, node.multiply(q, factor), keys, values, visible, bias)
+    return [merge_heads(node, made), *present][: max(node.num_outputs, 1)]
 
 
 def _scale(node: OnnxNode, name: str, past: Expr | None, scale: Expr | None) -> Expr | None:
@@ -99,7 +101,7 @@ def _scale(node: OnnxNode, name: str, past: Expr | None, scale: Expr | None) -> 
     return node.reshape(scale, (1, 1, 1, 1)) if kind == "PER_TENSOR" else scale
 
 
-def _codes(node: OnnxNode, rows: Expr, scale: Expr | None) -> Expr:
+def _quantized(node: OnnxNode, rows: Expr, scale: Expr | None) -> Expr:
     """``rows`` as stored in the cache: rounded to the nearest code, or unchanged."""
     if scale is None:
         return rows
@@ -107,14 +109,14 @@ def _codes(node: OnnxNode, rows: Expr, scale: Expr | None) -> Expr:
     return node.cast(node.make("clip", steps, a_min=-128.0, a_max=127.0), "int8")
 
 
-def _held(node: OnnxNode, cache: Expr, scale: Expr | None, dtype: str) -> Expr:
+def _dequantized(node: OnnxNode, cache: Expr, scale: Expr | None, dtype: str) -> Expr:
     """The values in the ``cache``."""
     if scale is None:
         return cache
     return node.cast(node.multiply(node.cast(cache, "float32"), scale), dtype)
 
 
-def _static(node: OnnxNode, size: Dim) -> int:
+def _static_size(node: OnnxNode, size: Dim) -> int:
     if not isinstance(size, int):
         node.unsupported(f"heads of dynamic size {size}")
     return size
@@ -131,10 +133,10 @@ def _projections(
         query, key, value = split_last(
             node, query, [dims.simplify(size * n) for n in (heads, groups, groups)]
         )
-    return [heads_of(node, x, n) for x, n in ((query, heads), (key, groups), (value, groups))]
+    return [split_heads(node, x, n) for x, n in ((query, heads), (key, groups), (value, groups))]
 
 
-def _starts(node: OnnxNode, lengths: Expr, batch: Dim, length: Dim) -> Expr:
+def _start_positions(node: OnnxNode, lengths: Expr, batch: Dim, length: Dim) -> Expr:
     """``(batch, 1)``: the position of the first new key; 0 for prompts shorter than the longest."""
     count = node.reshape(node.make("shape_value", values=(length,), dtype="int64"), (1,))
     last = node.add(node.reshape(node.cast(lengths, "int64"), (batch,)), 1)
@@ -166,7 +168,7 @@ def _is_one_buffer(node: OnnxNode, past: int, present: int) -> bool:
     return one == other and one != ("", 0)
 
 
-def _appended(node: OnnxNode, past: Expr | None, new: Expr, start: Expr, one_buffer: bool) -> Expr:
+def _append_to_cache(node: OnnxNode, past: Expr | None, new: Expr, start: Expr, one_buffer: bool) -> Expr:
     """The past with the new rows after each batch's own: in place, if it is ``one_buffer`` with the result,
     otherwise in a longer one, with 0 in the remaining rows."""
     if past is None:
@@ -179,36 +181,38 @@ def _appended(node: OnnxNode, past: Expr | None, new: Expr, start: Expr, one_buf
     return node.make("tensor_scatter", cache, new, first, axis=2, mode="linear")
 
 
-def _seen(node: OnnxNode, start: Expr, length: Dim, total: Dim) -> Expr:
+def _visible_keys(node: OnnxNode, start: Expr, length: Dim, total: Dim) -> Expr:
     """``(batch, 1, length, total)``: whether a query sees a key: none after it, or before its window."""
     batch = node.shape(start)[0]
-    own = node.add(node.reshape(start, (batch, 1, 1)), _steps(node, length, (1, length, 1)))
+    queries = node.add(node.reshape(start, (batch, 1, 1)), _steps(node, length, (1, length, 1)))
     keys = _steps(node, total, (1, 1, total))
-    seen = node.less_equal(keys, own)
+    visible = node.less_equal(keys, queries)
     window = node.attr("local_window_size", -1)
     if window > 0:
-        near = node.greater(keys, node.subtract(own, window))
-        seen = node.make("logical_and", seen, near)
-    return node.reshape(seen, (batch, 1, length, total))
+        near = node.greater(keys, node.subtract(queries, window))
+        visible = node.make("logical_and", visible, near)
+    return node.reshape(visible, (batch, 1, length, total))
 
 
-def _attended(node: OnnxNode, query: Expr, keys: Expr, values: Expr, seen: Expr, bias: Expr | None) -> Expr:
+def _attend(node: OnnxNode, query: Expr, keys: Expr, values: Expr, visible: Expr, bias: Expr | None) -> Expr:
     """``softmax(query keys^T) values``: one operator, unless ``softcap`` transforms the scores."""
     if node.attr("softcap", 0.0):
-        return _capped(node, query, keys, values, seen, bias)
+        return _attend_softcap(node, query, keys, values, visible, bias)
     dtype = node.dtype(query)
-    shown = node.const(0, dtype) if bias is None else bias
-    mask = node.make("where", *broadcast_all(node, seen, shown, _hidden(node, dtype)))
+    unmasked = node.const(0, dtype) if bias is None else bias
+    mask = node.make("where", *broadcast_all(node, visible, unmasked, _masked_score(node, dtype)))
     return node.make("nn.attention", query, keys, values, mask)
 
 
-def _hidden(node: OnnxNode, dtype: str) -> Expr:
+def _masked_score(node: OnnxNode, dtype: str) -> Expr:
     """The score of a hidden key."""
     return node.const(-math.inf if dtype != "float16" else -65504.0, dtype)
 
 
-def _capped(node: OnnxNode, query: Expr, keys: Expr, values: Expr, seen: Expr, bias: Expr | None) -> Expr:
-    """As ``_attended``, with scores limited by tanh; the query heads of a group are rows of one product."""
+def _attend_softcap(
+    node: OnnxNode, query: Expr, keys: Expr, values: Expr, visible: Expr, bias: Expr | None
+) -> Expr:
+    """As ``_attend``, with scores limited by tanh; the query heads of a group are rows of one product."""
     batch, heads, length, size = node.shape(query)
     _, groups, total, _ = node.shape(keys)
     rows = dims.simplify(heads // groups * length)
@@ -219,7 +223,7 @@ def _capped(node: OnnxNode, query: Expr, keys: Expr, values: Expr, seen: Expr, b
     scores = node.multiply(node.make("tanh", node.divide(scores, softcap)), softcap)
     if bias is not None:
         scores = node.add(scores, bias)
-    hidden = _hidden(node, node.dtype(scores))
-    scores = node.make("where", *broadcast_all(node, seen, scores, hidden))
+    hidden = _masked_score(node, node.dtype(scores))
+    scores = node.make("where", *broadcast_all(node, visible, scores, hidden))
     weights = node.reshape(node.make("nn.softmax", scores, axis=-1), (batch, groups, rows, total))
     return node.reshape(matmul.matmul(node, weights, values), (batch, heads, length, size))

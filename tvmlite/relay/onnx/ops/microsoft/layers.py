@@ -10,7 +10,7 @@ from tvmlite.relay.onnx.graph.node import OnnxNode
 from tvmlite.relay.onnx.ops import matmul
 from tvmlite.relay.onnx.ops.activation import gelu_by
 from tvmlite.relay.onnx.ops.quantized import quant
-from tvmlite.relay.onnx.ops.shapes.index import from_front
+from tvmlite.relay.onnx.ops.shapes.index import normalize_indices
 from tvmlite.relay.onnx.reading.registry import converter
 
 DOMAIN = "com.microsoft"
@@ -34,7 +34,7 @@ def _activated(node: OnnxNode, data: Expr, parameters: list[float]) -> Expr:
     return _ACTIVATIONS[name](node, data, parameters)
 
 
-def plus(node: OnnxNode, data: Expr, other: Expr | None) -> Expr:
+def add_optional(node: OnnxNode, data: Expr, other: Expr | None) -> Expr:
     """Return the sum; ``data`` if there is nothing to add."""
     return data if other is None else node.add(data, other)
 
@@ -57,7 +57,7 @@ def bias_gelu(node: OnnxNode, data: Expr, bias: Expr) -> Expr:
 @converter("FastGelu", domain=DOMAIN)
 def fast_gelu(node: OnnxNode, data: Expr, bias: Expr | None = None) -> Expr:
     """FastGelu: Gelu by tanh, of data plus an optional bias."""
-    return gelu_by(node, plus(node, data, bias), "tanh")
+    return gelu_by(node, add_optional(node, data, bias), "tanh")
 
 
 @converter("QuickGelu", domain=DOMAIN)
@@ -74,7 +74,7 @@ def fused_conv(
     node: OnnxNode, data: Expr, weight: Expr, bias: Expr | None = None, addend: Expr | None = None
 ) -> Expr:
     """FusedConv: a convolution, then a sum, then an activation."""
-    made = plus(node, node.plain("Conv", data, weight, bias), addend)
+    made = add_optional(node, node.plain("Conv", data, weight, bias), addend)
     return _activated(node, made, node.attr("activation_params") or [])
 
 
@@ -141,12 +141,12 @@ def matmul_nbits(
     if bits == 2:
         values = unpacked(codes, bits).astype(np.float32) - middles[..., None].astype(np.float32)
         weight = (values * factors[..., None].astype(np.float32)).reshape(rows, -1)[:, :columns]
-        return plus(node, node.make("nn.dense", data, node.const(weight, node.dtype(data))), bias)
+        return add_optional(node, node.make("nn.dense", data, node.const(weight, node.dtype(data))), bias)
     args = [Constant(one, node.span) for one in (codes, factors, middles)]
     data_bits = 8 if node.attr("accuracy_level", 0) == 4 else 0
     attrs = {"bits": bits, "group": block, "data_bits": data_bits}
     made = node.make("nn.contrib_dense_group_quantized", data, *args, **attrs)
-    return plus(node, made, bias)
+    return add_optional(node, made, bias)
 
 
 def _zero_points(node: OnnxNode, given: list[np.ndarray], rows: int, blocks: int, bits: int) -> np.ndarray:
@@ -178,7 +178,7 @@ def dynamic_quantize_matmul(
 ) -> Expr:
     """DynamicQuantizeMatMul: ``a`` quantized by its own range, multiplied as integers, and dequantized."""
     codes, own, point = quant.dynamic_quantize(node, a)
-    return plus(node, product_of_codes(node, codes, b, own, scale, point, zero), bias)
+    return add_optional(node, quantized_product(node, codes, b, own, scale, point, zero), bias)
 
 
 @converter("MatMulIntegerToFloat", domain=DOMAIN)
@@ -187,10 +187,10 @@ def matmul_integer_to_float(node: OnnxNode, a: Expr, b: Expr, *more: Expr | None
     a_scale, b_scale, a_zero, b_zero, bias = (*more, *[None] * 5)[:5]
     if a_scale is None or b_scale is None or len(more) > 5:
         node.bad(f"has {len(more) + 2} inputs, expected 4 to 7, of which the scales must be given")
-    return plus(node, product_of_codes(node, a, b, a_scale, b_scale, a_zero, b_zero), bias)
+    return add_optional(node, quantized_product(node, a, b, a_scale, b_scale, a_zero, b_zero), bias)
 
 
-def product_of_codes(
+def quantized_product(
     node: OnnxNode, a: Expr, b: Expr, a_scale: Expr, b_scale: Expr, a_zero: Expr | None, b_zero: Expr | None
 ) -> Expr:
     """Return the product of two quantized matrices, as floats."""
@@ -212,7 +212,7 @@ def layer_norm(node: OnnxNode, data: Expr, scale: Expr, bias: Expr | None = None
 @converter("SimplifiedLayerNormalization")
 def simplified_layer_norm(node: OnnxNode, data: Expr, scale: Expr) -> Expr:
     """SimplifiedLayerNormalization: divides by the root mean square, without a shift."""
-    if node.wants(1):
+    if node.has_output(1):
         node.unsupported("its second output")
     return node.plain("RMSNormalization", data, scale)
 
@@ -222,7 +222,7 @@ def skip_layer_norm(
     node: OnnxNode, data: Expr, skip: Expr, gamma: Expr, beta: Expr | None = None, bias: Expr | None = None
 ) -> list[Expr | None]:
     """SkipLayerNormalization: the normalised sum of both, and as the fourth output the sum itself."""
-    total = node.add(plus(node, data, bias), skip)
+    total = node.add(add_optional(node, data, bias), skip)
     shift = node.full(0, node.shape(gamma), node.dtype(gamma)) if beta is None else beta
     epsilon = node.attr("epsilon", 1e-12)
     made = node.make("nn.layer_norm", total, gamma, shift, axis=-1, epsilon=epsilon)
@@ -234,13 +234,13 @@ def skip_simplified_layer_norm(
     node: OnnxNode, data: Expr, skip: Expr, gamma: Expr, bias: Expr | None = None
 ) -> list[Expr | None]:
     """RMS normalization of the sum of data, skip and bias; the sum itself is the fourth output."""
-    total = node.add(plus(node, data, bias), skip)
+    total = node.add(add_optional(node, data, bias), skip)
     made = node.make("nn.rms_norm", total, gamma, axis=-1, epsilon=node.attr("epsilon", 1e-5))
     return [made, None, None, total]
 
 
 def _rows(node: OnnxNode, table: Expr, places: Expr) -> Expr:
-    return node.make("take", table, from_front(node, places, node.shape(table)[0]), axis=0)
+    return node.make("take", table, normalize_indices(node, places, node.shape(table)[0]), axis=0)
 
 
 @converter("EmbedLayerNormalization", domain=DOMAIN)

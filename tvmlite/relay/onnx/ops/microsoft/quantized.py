@@ -10,13 +10,13 @@ from tvmlite.relay.ir.nodes import Constant, Expr
 from tvmlite.relay.onnx.graph import dims
 from tvmlite.relay.onnx.graph.node import OnnxNode
 from tvmlite.relay.onnx.ops import matmul, recurrent
-from tvmlite.relay.onnx.ops.microsoft.layers import DOMAIN, plus, transposed, unpacked
+from tvmlite.relay.onnx.ops.microsoft.layers import DOMAIN, add_optional, transposed, unpacked
 from tvmlite.relay.onnx.ops.quantized import quant
-from tvmlite.relay.onnx.ops.shapes.index import from_front
+from tvmlite.relay.onnx.ops.shapes.index import normalize_indices
 from tvmlite.relay.onnx.reading.registry import converter
 from tvmlite.relay.ops.recurrent import steps
 
-_OF_REALS = {
+_FLOAT_OPERATORS = {
     "QLinearAdd": ("Add", 0, 2),
     "QLinearAveragePool": ("AveragePool", 0, 1),
     "QLinearGlobalAveragePool": ("GlobalAveragePool", 0, 1),
@@ -29,15 +29,15 @@ _OF_REALS = {
 with three each: codes, scale and zero point. The last inputs are the result's scale and zero point."""
 
 
-@converter(*_OF_REALS, domain=DOMAIN)
+@converter(*_FLOAT_OPERATORS, domain=DOMAIN)
 def qlinear(node: OnnxNode, *inputs: Expr | None) -> Expr:
     """Quantized operators by float ones; before ``opset`` 13 Softmax is over all axes from ``axis`` on."""
-    operator, begin, count = _OF_REALS[node.op_type]
+    operator, begin, count = _FLOAT_OPERATORS[node.op_type]
     end = begin + 3 * count
     if not end < len(inputs) <= end + 2:
         node.bad(f"has {len(inputs)} inputs, expected {end + 1} or {end + 2}")
     scale, zero = (*inputs[end:], None)[:2]
-    return _of_reals(node, operator, inputs[:begin], inputs[begin:end], scale, zero)
+    return _by_float_operator(node, operator, inputs[:begin], inputs[begin:end], scale, zero)
 
 
 @converter("QLinearConcat", domain=DOMAIN)
@@ -45,10 +45,10 @@ def qlinear_concat(node: OnnxNode, scale: Expr, zero: Expr, *inputs: Expr | None
     """QLinearConcat: the inputs are three each: codes, scale and zero point."""
     if not inputs or len(inputs) % 3 == 1:
         node.bad(f"has {len(inputs) + 2} inputs, expected 2 and 3 for each part")
-    return _of_reals(node, "Concat", (), inputs, scale, zero)
+    return _by_float_operator(node, "Concat", (), inputs, scale, zero)
 
 
-def _of_reals(
+def _by_float_operator(
     node: OnnxNode,
     operator: str,
     others: Sequence[Expr | None],
@@ -69,9 +69,9 @@ def _of_reals(
     if scale is None or len(reals) < len(triples):
         node.bad("a tensor or its scale is missing")
     last = bool(node.flag("channels_last"))
-    reals = [_channels_moved(node, x, 1) for x in reals] if last else reals
+    reals = [_move_channels(node, x, 1) for x in reals] if last else reals
     made = node.plain(operator, *others, *reals, opset=node.attr("opset", 0))
-    made = _channels_moved(node, made, -1) if last else made
+    made = _move_channels(node, made, -1) if last else made
     kind = node.dtype(quantized[0] or scale if zero is None else zero)
     return quant.quantize(node, made, scale, zero, kind)
 
@@ -83,7 +83,7 @@ def _check_one(node: OnnxNode, which: str, data: Expr | None, scale: Expr | None
     matmul.check_parameter(node, f"the zero point {which}", zero, 1, dtype)
 
 
-def _channels_moved(node: OnnxNode, data: Expr, place: int) -> Expr:
+def _move_channels(node: OnnxNode, data: Expr, place: int) -> Expr:
     """``data`` with its channels, which are last or at axis 1, moved to axis ``place``, 1 or -1."""
     axes = list(range(node.rank(data)))
     axes.insert(place if place > 0 else len(axes), axes.pop(-1 if place > 0 else 1))
@@ -122,7 +122,7 @@ def qgemm(node: OnnxNode, *inputs: Expr | None) -> Expr:
         node.bad("a matrix or its scale is missing")
     left, right = transposed(node, a, b)
     matmul.check_parameter(node, "the scale of b", b_scale, node.shape(right)[1])
-    total = plus(node, matmul.matmul_integer(node, left, right, a_zero, b_zero), bias)
+    total = add_optional(node, matmul.matmul_integer(node, left, right, a_zero, b_zero), bias)
     alpha = node.attr("alpha", 1.0)
     factor = node.multiply(a_scale if alpha == 1.0 else node.multiply(a_scale, alpha), b_scale)
     if all(dims.equal(d, 1) for d in node.shape(factor)):
@@ -143,9 +143,9 @@ def gather_block_quantized(
     packed."""
     bits, middle = node.attr("bits", 4), 0
     if node.dtype(data) == "uint8":
-        data = _codes(node, data, bits)
+        data = _unpacked_codes(node, data, bits)
         middle = 1 << (bits - 1)
-        zeros = None if zeros is None else _codes(node, zeros, bits)
+        zeros = None if zeros is None else _unpacked_codes(node, zeros, bits)
     elif not dtypes.is_int(node.dtype(data)):
         node.unsupported(f"of {node.dtype(data)}")
     rank = node.rank(data)
@@ -153,7 +153,7 @@ def gather_block_quantized(
     blocked = node.axis(node.attr("quantize_axis", 1), rank, "quantize_axis")
     if axis == blocked:
         node.unsupported("gather_axis equal to quantize_axis")
-    places = from_front(node, indices, node.shape(data)[axis])
+    places = normalize_indices(node, indices, node.shape(data)[axis])
     picked, factors, *points = (
         node.make("take", x, places, axis=axis) for x in (data, scales, *([] if zeros is None else [zeros]))
     )
@@ -161,13 +161,13 @@ def gather_block_quantized(
     shape, block = node.shape(picked), node.attr("block_size", 128)
     moved = node.subtract(node.cast(picked, "float32"), float(middle))
     if points:
-        wide = quant.spread_blocks(node, node.cast(points[0], "float32"), shape, blocked, block)
+        wide = quant.repeat_blocks(node, node.cast(points[0], "float32"), shape, blocked, block)
         moved = node.subtract(node.cast(picked, "float32"), wide)
-    wide = quant.spread_blocks(node, node.cast(factors, "float32"), shape, blocked, block)
+    wide = quant.repeat_blocks(node, node.cast(factors, "float32"), shape, blocked, block)
     return node.cast(node.multiply(moved, wide), node.dtype(scales))
 
 
-def _codes(node: OnnxNode, data: Expr, bits: int) -> Expr:
+def _unpacked_codes(node: OnnxNode, data: Expr, bits: int) -> Expr:
     """The codes packed in the bytes of a constant, one byte for each."""
     if bits not in (2, 4, 8):
         node.bad(f"bits is {bits}, expected 2, 4 or 8")
@@ -186,8 +186,8 @@ def dynamic_quantize_lstm(
     The operands multiplied by them are rounded to 8 bits as in onnxruntime: all inputs by one scale, and at
     each step the hidden state, with a scale for each sample (onnxruntime: for those of a thread).
     """
-    own, recurrent_own = more[5:7], more[7:9]
-    if len(more) != 9 or None in (*own, *recurrent_own):
+    weight_parameters, recurrence_parameters = more[5:7], more[7:9]
+    if len(more) != 9 or None in (*weight_parameters, *recurrence_parameters):
         node.bad(f"has {len(more) + 3} inputs, expected 12, the last 4 of which must be given")
     whole: dict[Expr, list[Expr]] = {}
 
@@ -195,12 +195,16 @@ def dynamic_quantize_lstm(
         if inputs not in whole:
             whole[inputs] = quant.dynamic_quantize(node, inputs)
         codes, scale, zero = whole[inputs]
-        columns, own_scale, own_zero = (_part(node, x, direction) for x in (weight, *own) if x is not None)
-        total = node.cast(matmul.matmul_integer(node, codes, columns, zero, own_zero), "float32")
-        return node.multiply(total, node.multiply(scale, own_scale))
+        columns, weight_scale, weight_zero = (
+            _of_direction(node, x, direction) for x in (weight, *weight_parameters) if x is not None
+        )
+        total = node.cast(matmul.matmul_integer(node, codes, columns, zero, weight_zero), "float32")
+        return node.multiply(total, node.multiply(scale, weight_scale))
 
     def recurrent_weight(direction: int) -> tuple[Expr, list[Expr]]:
-        parts = (_part(node, x, direction) for x in (recurrence, *recurrent_own) if x is not None)
+        parts = (
+            _of_direction(node, x, direction) for x in (recurrence, *recurrence_parameters) if x is not None
+        )
         return _packed(node, *parts)
 
     rows_last = [node.transpose(x, (0, 2, 1)) for x in (weight, recurrence)]
@@ -208,7 +212,7 @@ def dynamic_quantize_lstm(
     return recurrent.lstm(node, data, *rows_last, *more[:5], quantized)
 
 
-def _part(node: OnnxNode, value: Expr, direction: int) -> Expr:
+def _of_direction(node: OnnxNode, value: Expr, direction: int) -> Expr:
     """The part of ``value`` for a direction."""
     if isinstance(value, Constant):
         return Constant(value.data[direction], node.span)
@@ -226,5 +230,5 @@ def _packed(node: OnnxNode, weight: Expr, scale: Expr, zero: Expr) -> tuple[Expr
     weight, zero = (node.subtract(node.cast(x, "int32"), moved) for x in (weight, zero))
     zero, scale = (node.broadcast_to(node.reshape(x, (-1,)), (columns,)) for x in (zero, scale))
     sums = node.make("sum", node.subtract(weight, zero), axis=(0,), keepdims=False)
-    recurrence = steps.interleaved(weight, columns // size, size, node.make)
+    recurrence = steps.pack_recurrence(weight, columns // size, size, node.make)
     return recurrence, [scale, zero, sums]

@@ -14,9 +14,9 @@ from tvmlite.relay.onnx.ops.cast import saturated
 from tvmlite.relay.onnx.ops.matmul import as_uint8, centred, check_parameter, matmul_integer
 from tvmlite.relay.onnx.reading.registry import converter
 
-_WHOLE = ("int8", "uint8", "int16", "uint16", *dtypes.NARROW_INTS)
+_INTEGER_CODES = ("int8", "uint8", "int16", "uint16", *dtypes.NARROW_INTS)
 _WITHOUT_ZERO_POINT = ("float8_e4m3fn", "float8_e4m3fnuz", "float8_e5m2", "float8_e5m2fnuz")
-_FLOATS = (*_WITHOUT_ZERO_POINT, "float6_e2m3fn", "float6_e3m2fn", "float4_e2m1fn")
+_FLOAT_CODES = (*_WITHOUT_ZERO_POINT, "float6_e2m3fn", "float6_e3m2fn", "float4_e2m1fn")
 
 
 @converter("QuantizeLinear", domain="com.microsoft")
@@ -26,8 +26,8 @@ def quantize_linear(node: OnnxNode, data: Expr, scale: Expr, zero: Expr | None =
     kind = node.dtype_attr("output_dtype", "uint8" if zero is None else node.dtype(zero))
     if zero is not None and kind != node.dtype(zero):
         node.bad(f"output_dtype is {kind}, the zero point is {node.dtype(zero)}")
-    if kind not in (*_WHOLE, *_FLOATS):
-        node.unsupported(f"to {kind}; supported are {', '.join((*_WHOLE, *_FLOATS))}")
+    if kind not in (*_INTEGER_CODES, *_FLOAT_CODES):
+        node.unsupported(f"to {kind}; supported are {', '.join((*_INTEGER_CODES, *_FLOAT_CODES))}")
     return quantize(node, data, scale, zero, kind)
 
 
@@ -42,11 +42,11 @@ def quantize(node: OnnxNode, data: Expr, scale: Expr, zero: Expr | None, kind: s
         factor, offset, axis = _parameters(node, data, scale, zero, kind)
         args = node.cast(data, work), node.cast(factor, work), node.cast(offset, "int32")
         return node.make("qnn.quantize", *args, axis=axis, out_dtype=kind)
-    made = node.divide(node.cast(data, work), _spread(node, node.cast(scale, work), data))
+    made = node.divide(node.cast(data, work), _broadcast_parameter(node, node.cast(scale, work), data))
     made = node.make("round", made) if dtypes.is_int(kind) else made
     wide = work if dtypes.bits(work) >= 32 else "float32"
     if zero is not None and kind not in _WITHOUT_ZERO_POINT:
-        made = node.add(node.cast(made, wide), _spread(node, node.cast(zero, wide), data))
+        made = node.add(node.cast(made, wide), _broadcast_parameter(node, node.cast(zero, wide), data))
     if dtypes.is_float(kind):
         return saturated(node, made, kind) if node.attr("saturate", 1) else node.cast(made, kind)
     made, (low, high) = node.cast(made, wide), dtypes.limits(kind)
@@ -92,8 +92,8 @@ def dequantize(node: OnnxNode, data: Expr, scale: Expr, zero: Expr | None = None
     made = node.cast(data, "float32")
     if zero is not None and kind not in _WITHOUT_ZERO_POINT:
         # exact: both are integers of at most 16 bits, or zero is 0
-        made = node.subtract(made, _spread(node, node.cast(zero, "float32"), data))
-    return node.cast(node.multiply(made, _spread(node, node.cast(scale, "float32"), data)), out)
+        made = node.subtract(made, _broadcast_parameter(node, node.cast(zero, "float32"), data))
+    return node.cast(node.multiply(made, _broadcast_parameter(node, node.cast(scale, "float32"), data)), out)
 
 
 def _constant_blocks(node: OnnxNode, data: Expr, scale: Expr, zero: Expr | None) -> Expr | None:
@@ -117,16 +117,16 @@ def _constant_blocks(node: OnnxNode, data: Expr, scale: Expr, zero: Expr | None)
     return node.make("qnn.contrib_dequantize_blocks", *args, axis=axis, block=block, bits=bits)
 
 
-def _spread(node: OnnxNode, value: Expr, data: Expr) -> Expr:
+def _broadcast_parameter(node: OnnxNode, value: Expr, data: Expr) -> Expr:
     """Scales or zero points shaped to broadcast against ``data``; for blocks repeated along the axis."""
     shape, wanted, block = node.shape(value), node.shape(data), node.attr("block_size", 0)
     if not block:
         factor, _, axis = _parameters(node, data, value, value, node.dtype(value))
         return factor if axis < 0 else node.reshape(factor, (*shape, *(1,) * (len(wanted) - 1 - axis)))
-    return spread_blocks(node, value, wanted, node.axis(node.attr("axis", 1), len(wanted)), block)
+    return repeat_blocks(node, value, wanted, node.axis(node.attr("axis", 1), len(wanted)), block)
 
 
-def spread_blocks(node: OnnxNode, value: Expr, wanted: Shape, axis: int, block: int) -> Expr:
+def repeat_blocks(node: OnnxNode, value: Expr, wanted: Shape, axis: int, block: int) -> Expr:
     """Repeat the number of each block ``block`` times along ``axis``, to the shape ``wanted``."""
     shape = node.shape(value)
     _check_blocks(node, shape, wanted, axis, block)
@@ -173,15 +173,15 @@ def conv_integer(
         node.unsupported("a zero point of the data that is not one number")
     data_zero = None if data_zero is None else node.reshape(data_zero, ())
     if isinstance(weight, Constant) and {node.dtype(data), node.dtype(weight)} <= {"int8", "uint8"}:
-        zero = _known_zeros(node, weight, weight_zero)
+        zero = _constant_zeros(node, weight, weight_zero)
         if zero is not None and (node.attr("group", 1) == 1 or not zero.any()):
-            return _convolution_of_bytes(node, data, weight.data, data_zero, zero)
+            return _convolve_bytes(node, data, weight.data, data_zero, zero)
     left = centred(node, data, data_zero, rows=True)
     right = _centred_weight(node, weight, weight_zero)
     return nn.convolution(node, left, right, "int32")
 
 
-def _known_zeros(node: OnnxNode, weight: Constant, zero: Expr | None) -> np.ndarray | None:
+def _constant_zeros(node: OnnxNode, weight: Constant, zero: Expr | None) -> np.ndarray | None:
     """The zero point of each output channel of ``weight``, converted to int8; None if not constant."""
     if zero is not None and not isinstance(zero, Constant):
         return None
@@ -190,7 +190,7 @@ def _known_zeros(node: OnnxNode, weight: Constant, zero: Expr | None) -> np.ndar
     return np.broadcast_to(given - moved, weight.data.shape[:1])
 
 
-def _convolution_of_bytes(
+def _convolve_bytes(
     node: OnnxNode, data: Expr, weight: np.ndarray, data_zero: Expr | None, zero: np.ndarray
 ) -> Expr:
     """The convolution by one of uint8 and int8, which processors support: zero points are subtracted from its
@@ -245,7 +245,7 @@ def qlinear_conv(
     """QLinearConv: an integer convolution, rescaled and rounded to the output's type."""
     check_parameter(node, "the scale of the weight", weight_scale, node.shape(weight)[0])
     made = conv_integer(node, data, weight, data_zero, weight_zero)
-    made = nn.with_bias(node, made, bias)
+    made = nn.add_bias(node, made, bias)
     factor = node.divide(node.multiply(data_scale, weight_scale), out_scale)
     if node.rank(factor) == 1 and not dims.equal(node.shape(factor)[0], 1):
         factor = node.reshape(factor, (*node.shape(factor), *(1,) * (node.rank(made) - 2)))

@@ -61,7 +61,7 @@ def range_(node: OnnxNode, start: Expr, limit: Expr, delta: Expr) -> Expr:
     dtype = node.dtype(start)
     if any(node.known(v) is None for v in (start, limit, delta)):
         return _dynamic_range(node, *(node.reshape(v, ()) for v in (start, limit, delta)))
-    if dtypes.is_float(dtype) and not _follows_dimensions(node, start, limit, delta):
+    if dtypes.is_float(dtype) and not _depends_on_dims(node, start, limit, delta):
         first, last, step = (
             node.number(v, n) for v, n in ((start, "start"), (limit, "limit"), (delta, "delta"))
         )
@@ -82,7 +82,7 @@ def range_(node: OnnxNode, start: Expr, limit: Expr, delta: Expr) -> Expr:
     return node.cast(node.make("arange", start=first, stop=last, step=step, dtype=whole), dtype)
 
 
-def _follows_dimensions(node: OnnxNode, *values: Expr) -> bool:
+def _depends_on_dims(node: OnnxNode, *values: Expr) -> bool:
     """Whether ``values`` are integers, and one of them depends on the sizes of inputs."""
     elements = [found.reshape(-1).tolist() for found in map(node.known, values) if found is not None]
     flat = [dims.whole(one) for each in elements for one in each]

@@ -53,7 +53,7 @@ def non_max_suppression(
     return node.make("strided_window", rows, begin=(0, 0), strides=(1, 1), shape=(count, 3))
 
 
-MOST_COLUMNS = 64
+MAX_COLUMNS = 64
 """The most elements of a slice in Unique: slices are sorted by one element after the other."""
 
 
@@ -87,8 +87,8 @@ def _sorted_slices(node: OnnxNode, data: Expr, axis: int) -> tuple[Expr, Expr]:
     """The order of the slices along ``axis``, and which, in that order, differ from the one before."""
     shape, rank = node.shape(data), node.rank(data)
     width = node.product([d for k, d in enumerate(shape) if k != axis])
-    if not isinstance(width, int) or width > MOST_COLUMNS:
-        node.unsupported(f"slices of {width} elements, at most {MOST_COLUMNS} are compared")
+    if not isinstance(width, int) or width > MAX_COLUMNS:
+        node.unsupported(f"slices of {width} elements, at most {MAX_COLUMNS} are compared")
     total = shape[axis]
     moved = node.transpose(data, [axis, *(k for k in range(rank) if k != axis)])
     rows = node.reshape(moved, (total, width))

@@ -7,12 +7,12 @@ import numpy as np
 from tvmlite.core import dtype as dtypes
 from tvmlite.relay.ir.nodes import Constant, Expr
 from tvmlite.relay.ir.types import Dim, same_shape, show_shape
-from tvmlite.relay.onnx.graph.axes import along_axis, at_least
+from tvmlite.relay.onnx.graph.axes import along_dynamic_axis, require_extent
 from tvmlite.relay.onnx.graph.node import OnnxNode
 from tvmlite.relay.onnx.reading.registry import converter
 
 
-def from_front(node: OnnxNode, indices: Expr, extent: Dim) -> Expr:
+def normalize_indices(node: OnnxNode, indices: Expr, extent: Dim) -> Expr:
     """Return indices of one axis with negative ones counted from its end; one outside stops the run."""
     if isinstance(indices, Constant) and isinstance(extent, int):
         data = indices.data.astype(np.int64)
@@ -30,7 +30,7 @@ def gather(node: OnnxNode, data: Expr, indices: Expr) -> Expr:
     """Gather as take: slices along ``axis``; negative indices count from the end of the axis."""
     shape = node.shape(data)
     axis = node.axis(node.attr("axis", 0), len(shape))
-    return node.make("take", data, from_front(node, indices, shape[axis]), axis=axis)
+    return node.make("take", data, normalize_indices(node, indices, shape[axis]), axis=axis)
 
 
 @converter("GatherElements", since=11)
@@ -43,11 +43,11 @@ def gather_elements(node: OnnxNode, data: Expr, indices: Expr) -> Expr:
         node.bad(f"indices of rank {len(extents)} for data of rank {len(shape)}")
     for other, extent in enumerate(extents):
         if other != axis and not (isinstance(extent, int) and isinstance(shape[other], int)):
-            data = at_least(node, data, other, extent)
-    return node.make("gather", data, from_front(node, indices, shape[axis]), axis=axis)
+            data = require_extent(node, data, other, extent)
+    return node.make("gather", data, normalize_indices(node, indices, shape[axis]), axis=axis)
 
 
-def _tuples(node: OnnxNode, data: Expr, indices: Expr, skip: int = 0) -> Expr:
+def _index_tuples(node: OnnxNode, data: Expr, indices: Expr, skip: int = 0) -> Expr:
     """Index tuples counted from the front, with their components along the first axis, as for gather_nd."""
     shape, extents = node.shape(indices), node.shape(data)
     length = shape[-1]
@@ -63,7 +63,7 @@ def _tuples(node: OnnxNode, data: Expr, indices: Expr, skip: int = 0) -> Expr:
 def gather_nd(node: OnnxNode, data: Expr, indices: Expr) -> Expr:
     """GatherND: the last axis of the indices has index tuples; both have ``batch_dims`` leading axes."""
     skip = node.attr("batch_dims")
-    return node.make("gather_nd", data, _tuples(node, data, indices, skip), batch_dims=skip)
+    return node.make("gather_nd", data, _index_tuples(node, data, indices, skip), batch_dims=skip)
 
 
 def _reduction(node: OnnxNode) -> str:
@@ -76,14 +76,14 @@ def scatter_elements(node: OnnxNode, data: Expr, indices: Expr, updates: Expr) -
     """Scatter, and ScatterElements with ``reduction``: places, adds, ... an update for each index."""
     shape = node.shape(data)
     axis = node.axis(node.attr("axis", 0), len(shape))
-    where = from_front(node, indices, shape[axis])
+    where = normalize_indices(node, indices, shape[axis])
     return node.make("scatter_elements", data, where, updates, axis=axis, reduction=_reduction(node))
 
 
 @converter("ScatterND", since=11)
 def scatter_nd(node: OnnxNode, data: Expr, indices: Expr, updates: Expr) -> Expr:
     """ScatterND: places slices of updates at index tuples, or combines them with the data (``reduction``)."""
-    return node.make("scatter_nd", data, _tuples(node, data, indices), updates, mode=_reduction(node))
+    return node.make("scatter_nd", data, _index_tuples(node, data, indices), updates, mode=_reduction(node))
 
 
 @converter("OneHot", since=9)
@@ -119,7 +119,7 @@ def top_k(node: OnnxNode, data: Expr, k: Expr | None = None) -> list[Expr]:
     if isinstance(count, int) and (count < 0 or (isinstance(extent, int) and count > extent)):
         node.bad(f"K is {count} on an axis of {extent}")
     if not (isinstance(count, int) and isinstance(extent, int)):
-        data = at_least(node, data, axis, count)
+        data = require_extent(node, data, axis, count)
     order = {"ret_type": "both", "is_ascend": not node.flag("largest"), "dtype": "int64"}
     made = node.make("topk", data, k=count, axis=axis, **order)
     return [node.field(made, 0), node.field(made, 1)]
@@ -130,7 +130,7 @@ def cumulative(node: OnnxNode, data: Expr, axis: Expr) -> Expr:
     """CumSum, CumProd: running sums or products along an axis; with ``reverse`` from the end."""
     if node.is_dynamic(axis):
         (given,) = node.ints(axis, "axis")
-        return along_axis(node, data, given, lambda x, along: _cumulative(node, x, along))
+        return along_dynamic_axis(node, data, given, lambda x, along: _cumulative(node, x, along))
     return _cumulative(node, data, node.axis(int(node.number(axis, "axis")), node.rank(data)))
 
 

@@ -19,7 +19,7 @@ def pad(
     node: OnnxNode, data: Expr, pads: Expr | None = None, value: Expr | None = None, axes: Expr | None = None
 ) -> Expr:
     """Pad; widths and value are attributes in older operator sets."""
-    widths = node.given(pads, "pads" if node.opset > 1 else "paddings") or []
+    widths = node.ints_or_attr(pads, "pads" if node.opset > 1 else "paddings") or []
     fill = node.attr("value", 0) if value is None else value
     return _padded(node, data, widths, fill, None if axes is None else node.ints(axes, "axes"))
 
@@ -29,7 +29,7 @@ def _padded(
 ) -> Expr:
     """Pad ``data``: negative pads crop; ``edge``, ``reflect`` and ``wrap`` repeat elements."""
     rank = node.rank(data)
-    over = list(range(rank)) if axes is None else along.checked(node, axes, rank)
+    over = list(range(rank)) if axes is None else along.check_axes(node, axes, rank)
     if len(pads) != 2 * len(over):
         node.bad(f"pads {pads} for {len(over)} axes")
     mode = node.choice("mode", "constant", "edge", "reflect", *["wrap"][: node.opset >= 19])
@@ -37,13 +37,13 @@ def _padded(
     for axis, pair in enumerate(width):
         for one, *own in zip(over, pads[: len(over)], pads[len(over) :], strict=True):
             here = along.is_among(axis, [one], rank)
-            pair[:] = [dims.simplify(along.either(here, a, b)) for a, b in zip(own, pair, strict=True)]
+            pair[:] = [dims.simplify(along.select(here, a, b)) for a, b in zip(own, pair, strict=True)]
     data, width = _cropped(node, data, width)
-    width = _settled(node, node.shape(data), width)
+    width = _bind_extents(node, node.shape(data), width)
     if all(dims.equal(p, 0) for pair in width for p in pair):
         return data
     if mode != "constant":
-        data = _with_enough(node, data, width, mode)
+        data = _require_elements(node, data, width, mode)
     pairs = tuple(map(tuple, width))
     if mode != "constant" or not isinstance(value, Expr) or isinstance(value, Constant):
         fill = value.data.reshape(-1)[0].item() if isinstance(value, Constant) else value
@@ -81,7 +81,7 @@ def _cropped(node: OnnxNode, data: Expr, width: list[list[Dim]]) -> tuple[Expr, 
     return data, made
 
 
-def _settled(node: OnnxNode, shape: tuple[Dim, ...], width: list[list[Dim]]) -> list[list[Dim]]:
+def _bind_extents(node: OnnxNode, shape: tuple[Dim, ...], width: list[list[Dim]]) -> list[list[Dim]]:
     """``width`` with a new dimension for the padded extent, if it may be negative: then a run stops."""
     made: list[list[Dim]] = []
     for extent, (before, after) in zip(shape, width, strict=True):
@@ -93,7 +93,7 @@ def _settled(node: OnnxNode, shape: tuple[Dim, ...], width: list[list[Dim]]) -> 
     return made
 
 
-def _with_enough(node: OnnxNode, data: Expr, width: list[list[Dim]], mode: str) -> Expr:
+def _require_elements(node: OnnxNode, data: Expr, width: list[list[Dim]], mode: str) -> Expr:
     """Check that ``data`` has the elements that are repeated; at run time for open extents."""
     for axis, (extent, pair) in enumerate(zip(node.shape(data), width, strict=True)):
         open_ones: list[e.Expr] = []

@@ -21,7 +21,7 @@ from tvmlite.relay.onnx.graph.node import OnnxNode
 from tvmlite.relay.onnx.reading.registry import converter
 from tvmlite.te import expr as e
 
-FARTHEST = 2**31 - 1
+MAX_BOUND = 2**31 - 1
 """The bound of a slice from which on it means the end, however long the axis."""
 
 
@@ -31,19 +31,19 @@ def reshape(node: OnnxNode, data: Expr, shape: Expr | None = None) -> Expr:
     have, keeps_zero = node.shape(data), node.flag("allowzero")
     wanted = node.required("shape") if shape is None else node.ints(shape, "shape")
     if any(may_be_negative(node, d) for d in wanted):
-        return along.reshaped(node, data, _dynamic_shape(node, have, wanted, keeps_zero))
-    return along.reshaped(node, data, resolve_shape(node, have, wanted, keeps_zero))
+        return along.reshape_checked(node, data, _dynamic_shape(node, have, wanted, keeps_zero))
+    return along.reshape_checked(node, data, resolve_shape(node, have, wanted, keeps_zero))
 
 
 def _dynamic_shape(node: OnnxNode, have: tuple[Dim, ...], wanted: list[Dim], allowzero: bool) -> list[Dim]:
     """``resolve_shape`` for numbers known only at run time, codes and extents alike."""
     copied = [
-        d if allowzero else along.either(_is_code(d, 0), have[i] if i < len(have) else 0, d)
+        d if allowzero else along.select(_is_code(d, 0), have[i] if i < len(have) else 0, d)
         for i, d in enumerate(wanted)
     ]
-    named = [along.either(_is_code(d, -1), 1, d) for d in copied]
+    named = [along.select(_is_code(d, -1), 1, d) for d in copied]
     rest = e.FloorDiv(*(e.convert(n, e.INDEX) for n in (node.product(have), node.product(named))))
-    return as_extents(node, [along.either(_is_code(d, -1), rest, d) for d in copied], "extent")
+    return as_extents(node, [along.select(_is_code(d, -1), rest, d) for d in copied], "extent")
 
 
 def _is_code(extent: Dim, code: int) -> Any:
@@ -94,28 +94,30 @@ def flatten(node: OnnxNode, data: Expr) -> Expr:
 @converter("Unsqueeze")
 def unsqueeze(node: OnnxNode, data: Expr, axes: Expr | None = None) -> Expr:
     """Unsqueeze: 1s at ``axes`` of the result; an attribute, from opset 13 an input."""
-    given = node.given(axes, "axes") or []
+    given = node.ints_or_attr(axes, "axes") or []
     rank = node.rank(data) + len(given)
-    inserted = along.checked(node, given, rank)
+    inserted = along.check_axes(node, given, rank)
     ones = [along.is_among(axis, inserted, rank) for axis in range(rank)]
-    return along.reshaped(node, data, as_extents(node, along.spread(node.shape(data), ones), "extent"))
+    return along.reshape_checked(
+        node, data, as_extents(node, along.insert_ones(node.shape(data), ones), "extent")
+    )
 
 
 @converter("Squeeze")
 def squeeze(node: OnnxNode, data: Expr, axes: Expr | None = None) -> Expr:
     """Squeeze of ``axes``, an attribute, from opset 13 an input; by default of every extent 1."""
     shape = node.shape(data)
-    given = node.given(axes, "axes")
+    given = node.ints_or_attr(axes, "axes")
     if given is None:
         given = [i for i, d in enumerate(shape) if decide(node, e.Equal(*e.match(e.convert(d), 1)))]
-    over = along.checked(node, given, len(shape))
+    over = along.check_axes(node, given, len(shape))
     removed = [along.is_among(axis, over, len(shape)) for axis in range(len(shape))]
     for axis, extent in enumerate(shape):
         if removed[axis] is True and isinstance(extent, int) and extent != 1:
             node.bad(f"axis {axis} of {show_shape(shape)} is not 1")
     data = assume_shape(node, data, tuple(1 if r is True else d for r, d in zip(removed, shape, strict=True)))
-    left = along.kept(node.shape(data), removed, len(shape) - len(over))
-    return along.reshaped(node, data, as_extents(node, left, "extent"))
+    left = along.remaining_extents(node.shape(data), removed, len(shape) - len(over))
+    return along.reshape_checked(node, data, as_extents(node, left, "extent"))
 
 
 @converter("Transpose")
@@ -182,7 +184,7 @@ def slice_(node: OnnxNode, data: Expr, *bounds: Expr | None) -> Expr:
     """Slice; starts, ends, axes and steps are attributes in older operator sets."""
     given = (*bounds, None, None, None, None)[:4]
     names = ("starts", "ends", "axes", "steps")
-    starts, ends, axes, steps = (node.given(one, name) for one, name in zip(given, names, strict=True))
+    starts, ends, axes, steps = (node.ints_or_attr(one, name) for one, name in zip(given, names, strict=True))
     return _slice(node, data, starts or [], ends or [], axes, steps)
 
 
@@ -202,7 +204,7 @@ def _slice(
         node.bad(
             f"starts, ends, axes and steps have lengths {lengths}, expected equal lengths, and no step of 0"
         )
-    axes = along.checked(node, axes, node.rank(data))
+    axes = along.check_axes(node, axes, node.rank(data))
     fixed = [d for d in (*axes, *steps) if isinstance(d, int)]
     if len(fixed) == 2 * len(axes) and not any(may_be_negative(node, d) for d in (*starts, *ends)):
         begin, end = ([_bounded(d) for d in side] for side in (starts, ends))
@@ -223,7 +225,7 @@ def _window_along(
     window: tuple[Dim, Dim, Dim] = (0, 1, extent)
     for one, start, end, step in slices:
         here, own = along.is_among(axis, [one], rank), _window(start, end, step, extent)
-        window = tuple(along.either(here, a, b) for a, b in zip(own, window, strict=True))  # type: ignore[assignment]
+        window = tuple(along.select(here, a, b) for a, b in zip(own, window, strict=True))  # type: ignore[assignment]
     return tuple(map(dims.simplify, window))  # type: ignore[return-value]
 
 
@@ -246,7 +248,7 @@ def _window(first: Dim, last: Dim, step: Dim, extent: Dim) -> tuple[Dim, Dim, Di
 
 def _bounded(bound: Dim) -> Dim:
     """A bound far outside, clamped so that later stages interpret it correctly."""
-    return max(-FARTHEST, min(bound, FARTHEST)) if isinstance(bound, int) else bound
+    return max(-MAX_BOUND, min(bound, MAX_BOUND)) if isinstance(bound, int) else bound
 
 
 @converter("Expand", since=8)

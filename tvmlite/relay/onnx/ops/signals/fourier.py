@@ -11,7 +11,7 @@ from tvmlite.relay.ir.nodes import Expr
 from tvmlite.relay.ir.types import Dim, show_shape
 from tvmlite.relay.onnx.graph import axes, dims
 from tvmlite.relay.onnx.graph.broadcast import assume_shape
-from tvmlite.relay.onnx.graph.data_dependent_dims import as_extents, name_dims, positive
+from tvmlite.relay.onnx.graph.data_dependent_dims import as_extents, name_dims, require_positive
 from tvmlite.relay.onnx.graph.node import OnnxNode
 from tvmlite.relay.onnx.reading.registry import converter
 
@@ -32,17 +32,17 @@ def dft(node: OnnxNode, data: Expr, length: Expr | None = None, axis_input: Expr
         node.bad(f"axis {given} of data {show_shape(node.shape(data))}, whose last axis must be 1 or 2")
     inverse, onesided = node.flag("inverse"), node.flag("onesided")
     wanted = None if length is None else node.one_int(length, "dft_length")
-    wanted = wanted if wanted is None else positive(node, wanted, "dft_length")
+    wanted = wanted if wanted is None else require_positive(node, wanted, "dft_length")
 
     def transformed(rows: list[Expr], have: Dim) -> list[Expr]:
         size = 2 * (have - 1) if inverse and onesided else have
-        size = positive(node, size, "length") if wanted is None else wanted
+        size = require_positive(node, size, "length") if wanted is None else wanted
         pair = rows[0], rows[1] if len(rows) > 1 else None
         return [part for part in _transform(node, pair, have, size, onesided, inverse) if part is not None]
 
     parts = _parts(node, data)
     if not isinstance(axis, int):
-        return _stacked(node, _along_run_time_axis(node, parts, axis, transformed))
+        return _stacked(node, _along_dynamic_axis(node, parts, axis, transformed))
     order = [a for a in range(rank - 1) if a != axis] + [axis]
     lead, have = [node.shape(data)[a] for a in order[:-1]], node.shape(data)[axis]
     rows = [node.reshape(node.transpose(part, order), (node.product(lead), have)) for part in parts]
@@ -52,7 +52,7 @@ def dft(node: OnnxNode, data: Expr, length: Expr | None = None, axis_input: Expr
     return _stacked(node, [node.transpose(node.reshape(p, (*lead, count)), back) for p in made])
 
 
-def _along_run_time_axis(
+def _along_dynamic_axis(
     node: OnnxNode, parts: list[Expr], axis: Dim, make: Callable[[list[Expr], Dim], list[Expr]]
 ) -> list[Expr]:
     """``make(rows, extent)`` on ``parts``, which have one shape, as rows ``(rows, extent)`` along ``axis``.
@@ -62,22 +62,22 @@ def _along_run_time_axis(
     """
     shape, rank = node.shape(parts[0]), node.rank(parts[0])
     here = [axes.is_among(place, [axis], rank + 1) for place in range(rank)]
-    axes.checked(node, [axis], rank + 1, rank)
+    axes.check_axes(node, [axis], rank + 1, rank)
     split: list[Dim] = [0, 0, 0]
     for place, is_here in enumerate(here):
         for k, part in enumerate((shape[:place], shape[place : place + 1], shape[place + 1 :])):
-            split[k] = dims.simplify(split[k] + axes.either(is_here, math.prod(part, start=1), 0))
+            split[k] = dims.simplify(split[k] + axes.select(is_here, math.prod(part, start=1), 0))
     before, have, after = as_extents(node, split, "part")
     rows = []
     for part in parts:
-        cube = axes.reshaped(node, part, (before, have, after))
+        cube = axes.reshape_checked(node, part, (before, have, after))
         rows.append(node.reshape(node.transpose(cube, (0, 2, 1)), (dims.simplify(before * after), have)))
     made = make(rows, have)
     count = node.shape(made[0])[1]
-    extents = [axes.either(is_here, count, d) for is_here, d in zip(here, shape, strict=True)]
+    extents = [axes.select(is_here, count, d) for is_here, d in zip(here, shape, strict=True)]
     extents = as_extents(node, extents, "transformed")
     cubes = [node.transpose(node.reshape(one, (before, after, count)), (0, 2, 1)) for one in made]
-    return [axes.reshaped(node, cube, extents) for cube in cubes]
+    return [axes.reshape_checked(node, cube, extents) for cube in cubes]
 
 
 def _parts(node: OnnxNode, data: Expr) -> list[Expr]:
@@ -101,9 +101,9 @@ def _transform(node: OnnxNode, data: Complex, have: Dim, size: Dim, onesided: bo
     """
     known, dtype = isinstance(have, int) and isinstance(size, int), node.dtype(data[0])
     half, real_signal = dims.simplify(size // 2 + 1), inverse and onesided
-    data = _each(data, lambda p: _fitted(node, p, have, half if real_signal else size))
+    data = _map_parts(data, lambda p: _cut_or_pad(node, p, have, half if real_signal else size))
     if not known:
-        data = _each(data, lambda p: node.cast(p, "float64"))
+        data = _map_parts(data, lambda p: node.cast(p, "float64"))
     if real_signal:
         data = _with_conjugates(node, data, half, size)
     parts = _fourier(
@@ -120,7 +120,7 @@ def _transform(node: OnnxNode, data: Complex, have: Dim, size: Dim, onesided: bo
     return parts[0], None if real_signal else parts[1]
 
 
-def _fitted(node: OnnxNode, data: Expr, have: Dim, taken: Dim) -> Expr:
+def _cut_or_pad(node: OnnxNode, data: Expr, have: Dim, taken: Dim) -> Expr:
     """Rows cut, or padded with zeros, to ``taken``."""
     if dims.equal(have, taken):
         return data
@@ -137,7 +137,7 @@ def _with_conjugates(node: OnnxNode, data: Complex, count: Dim, size: Dim) -> Co
     """
     if not isinstance(size, int) or not isinstance(count, int):
         weights = _multiplicity(node, count, size)
-        return _each(data, lambda p: node.multiply(p, weights))
+        return _map_parts(data, lambda p: node.multiply(p, weights))
     real, imaginary = data
     if imaginary is not None:
         imaginary = _without_constant(node, imaginary, count, size)
@@ -180,21 +180,21 @@ def _fourier(node: OnnxNode, data: Complex, size: Dim, sign: int, count: Dim) ->
     By Cooley and Tukey's factorisation of the length, if it is known and has divisors; otherwise by a matrix.
     """
     if not isinstance(size, int) or not isinstance(count, int):
-        return _by_matrix(node, data, size, sign, count)
+        return _matrix_transform(node, data, size, sign, count)
     one = _divisor(size)
     two = size // one
     if one == 1:
         if size > LARGEST_PRIME:
             node.unsupported(f"a length with the prime factor {size}; at most {LARGEST_PRIME} are supported")
-        return _by_matrix(node, data, size, sign, count)
+        return _matrix_transform(node, data, size, sign, count)
     rows = node.shape(data[0])[0]
     # x[j] with j = two * j1 + j2: first over j1, for each j2
-    split = _each(data, lambda p: node.transpose(node.reshape(p, (rows, one, two)), (0, 2, 1)))
-    flat = _each(split, lambda p: node.reshape(p, (dims.simplify(rows * two), one)))
+    split = _map_parts(data, lambda p: node.transpose(node.reshape(p, (rows, one, two)), (0, 2, 1)))
+    flat = _map_parts(split, lambda p: node.reshape(p, (dims.simplify(rows * two), one)))
     inner = _fourier(node, flat, one, sign, one)
     inner = tuple(node.reshape(p, (rows, two, one)) for p in inner)
     rotation = np.exp(sign * 2j * np.pi * np.outer(np.arange(two), np.arange(one)) / size)
-    rotated = _rotated(node, (inner[0], inner[1]), rotation)
+    rotated = _complex_product(node, (inner[0], inner[1]), rotation)
     columns = tuple(
         node.reshape(node.transpose(p, (0, 2, 1)), (dims.simplify(rows * one), two)) for p in rotated
     )
@@ -214,13 +214,13 @@ def _divisor(size: int) -> int:
     return next(d for d in range(math.isqrt(size), 0, -1) if size % d == 0)
 
 
-def _each(data: Complex, function: Callable[[Expr], Expr]) -> Complex:
+def _map_parts(data: Complex, function: Callable[[Expr], Expr]) -> Complex:
     """``function`` applied to the real and to the imaginary part."""
     real, imaginary = data
     return function(real), None if imaginary is None else function(imaginary)
 
 
-def _rotated(node: OnnxNode, data: tuple[Expr, Expr], factor: np.ndarray) -> tuple[Expr, Expr]:
+def _complex_product(node: OnnxNode, data: tuple[Expr, Expr], factor: np.ndarray) -> tuple[Expr, Expr]:
     """The element-wise complex product."""
     real, imaginary = data
     cosine, sine = (node.const(part[None], node.dtype(real)) for part in (np.real(factor), np.imag(factor)))
@@ -230,7 +230,7 @@ def _rotated(node: OnnxNode, data: tuple[Expr, Expr], factor: np.ndarray) -> tup
     )
 
 
-def _by_matrix(node: OnnxNode, data: Complex, size: Dim, sign: int, count: Dim) -> tuple[Expr, ...]:
+def _matrix_transform(node: OnnxNode, data: Complex, size: Dim, sign: int, count: Dim) -> tuple[Expr, ...]:
     real, imaginary = data
     cosine, sine = _matrices(node, count, node.shape(real)[1], size, sign, node.dtype(real))
     if imaginary is None:
@@ -263,17 +263,17 @@ def stft(
     if node.rank(data) == 2:
         data = node.reshape(data, (*node.shape(data), 1))
     batch, total, fields = node.shape(data)
-    hop = positive(node, node.one_int(step, "frame_step"), "frame_step")
+    hop = require_positive(node, node.one_int(step, "frame_step"), "frame_step")
     size = total if window is None else math.prod(node.shape(window)[:1])
     if length is not None:
         size = node.one_int(length, "frame_length")
-    size = positive(node, size, "frame_length")
-    beyond = dims.simplify(total - size)
-    if not isinstance(beyond, int):
-        (beyond,) = name_dims(node, [beyond], "elements_beyond")
-    elif beyond < 0:
+    size = require_positive(node, size, "frame_length")
+    excess = dims.simplify(total - size)
+    if not isinstance(excess, int):
+        (excess,) = name_dims(node, [excess], "elements_beyond")
+    elif excess < 0:
         node.bad(f"frames of {size}, {hop} apart, of a signal of {total}")
-    frames = dims.simplify(1 + beyond // hop)
+    frames = dims.simplify(1 + excess // hop)
     onesided = node.flag("onesided")
     if onesided and fields != 1:
         node.bad("onesided=1 of a complex signal")

@@ -10,7 +10,7 @@ from tvmlite.core import dtype as dtypes
 from tvmlite.relay.ir.nodes import Expr
 from tvmlite.relay.ir.types import Dim
 from tvmlite.relay.onnx.graph import dims
-from tvmlite.relay.onnx.graph.data_dependent_dims import positive, require
+from tvmlite.relay.onnx.graph.data_dependent_dims import require, require_positive
 from tvmlite.relay.onnx.graph.node import OnnxNode
 from tvmlite.relay.onnx.reading.registry import converter
 
@@ -19,7 +19,7 @@ from tvmlite.relay.onnx.reading.registry import converter
 def mel_weight_matrix(node: OnnxNode, bins: Expr, length: Expr, rate: Expr, low: Expr, high: Expr) -> Expr:
     """MelWeightMatrix: triangles over the spectrum, equidistant in mel; a constant if all is known."""
     if any(node.is_dynamic(x) for x in (bins, length, rate, low, high)):
-        return _at_run_time(node, bins, length, rate, low, high)
+        return _dynamic_matrix(node, bins, length, rate, low, high)
     count, size = int(node.number(bins, "num_mel_bins")), int(node.number(length, "dft_length"))
     per_second = int(node.number(rate, "sample_rate"))
     edges = [
@@ -45,10 +45,10 @@ def mel_weight_matrix(node: OnnxNode, bins: Expr, length: Expr, rate: Expr, low:
     return node.const(made, dtypes.check(node.dtype_attr("output_datatype", "float32")))
 
 
-def _at_run_time(node: OnnxNode, bins: Expr, length: Expr, rate: Expr, low: Expr, high: Expr) -> Expr:
+def _dynamic_matrix(node: OnnxNode, bins: Expr, length: Expr, rate: Expr, low: Expr, high: Expr) -> Expr:
     """The matrix for numbers known only at run time, ``(length // 2 + 1, bins)``."""
-    count = positive(node, node.one_int(bins, "num_mel_bins"), "num_mel_bins")
-    size = positive(node, node.one_int(length, "dft_length"), "dft_length")
+    count = require_positive(node, node.one_int(bins, "num_mel_bins"), "num_mel_bins")
+    size = require_positive(node, node.one_int(length, "dft_length"), "dft_length")
     rows = dims.simplify(size // 2 + 1)
     edges = _mel_edges(node, count, size, rate, low, high)
     left, middle, right = (
@@ -69,9 +69,9 @@ def _mel_edges(node: OnnxNode, count: Dim, size: Dim, rate: Expr, low: Expr, hig
     """The ends of the triangles: ``count + 2`` bin numbers of the spectrum, integers in float64."""
     first, last = (_mel(node, node.cast(node.reshape(x, ()), "float64")) for x in (low, high))
     points = dims.simplify(count + 2)
-    apart = node.divide(node.subtract(last, first), node.scalar(points, "float64"))
+    spacing = node.divide(node.subtract(last, first), node.scalar(points, "float64"))
     steps = node.cast(node.arange(points), "float64")
-    mels = node.add(node.multiply(steps, apart), first)
+    mels = node.add(node.multiply(steps, spacing), first)
     hertz = node.make("exp", node.multiply(node.divide(mels, 2595.0), math.log(10)))
     hertz = node.multiply(node.subtract(hertz, 1.0), 700.0)
     scaled = node.multiply(hertz, node.scalar(dims.simplify(size + 1), "float64"))
