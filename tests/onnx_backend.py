@@ -22,10 +22,10 @@ DEPENDS_ON_DATA = (
     "of a dynamic size",
     "axes at once",
 )
-"""How the importer says that an input decides a shape."""
+"""Parts of the importer's messages which say that an input decides a shape."""
 
 SMALL = 64
-"""An input that decides shapes (axes, k, repeats, ...) has at most so many elements."""
+"""The most elements of an input that decides shapes (axes, k, repeats, ...)."""
 
 
 class CompiledModel(BackendRep):
@@ -77,7 +77,7 @@ def _shape(value: Any) -> Any:
 
 
 class TvmliteBackend(Backend):
-    """tvmlite as ONNX's tests know backends."""
+    """tvmlite with the interface of a backend in ONNX's tests."""
 
     @classmethod
     def supports_device(cls, device: str) -> bool:

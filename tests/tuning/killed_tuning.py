@@ -34,7 +34,7 @@ from tvmlite.runtime.library.profile import Profile
 from tvmlite.te.space import ConfigEntity
 
 TRIAL_SECONDS, RUN_SECONDS = 0.25, 0.01
-"""How far a trial and a run of the model take the clock."""
+"""Seconds by which a trial and a run of the model advance the clock."""
 
 
 class Killer:
@@ -63,7 +63,7 @@ class Killer:
 
 
 class Machine(MadeUpMachine):
-    """Measures on one thread; the clock goes on meanwhile."""
+    """Measures on one thread, and advances the clock."""
 
     threads = 1
 
@@ -78,7 +78,7 @@ class Machine(MadeUpMachine):
 
 
 class Clock:
-    """Stands still but for what is said to take time."""
+    """A clock that only trials and runs advance."""
 
     seconds = 0.0
 
@@ -148,7 +148,7 @@ def main(path: str, event: str, number: str, options: str) -> None:
         model.see(rec.load(path).decisions)
     time.monotonic = clock
     rec.append = watched(killer, model, rec.append)
-    xgb_tuner.POOL, xgb_tuner.ROUNDS = 16, 2  # it need not think as hard
+    xgb_tuner.POOL, xgb_tuner.ROUNDS = 16, 2  # smaller pools are enough here
     runtime.set_num_threads(1)
     tuned = tvmlite.tune(network(), records=path, runner=Machine(clock, killer), run=model, **given)
     print(json.dumps({"kernels": tuned.lib.kernel_names, "seen": killer.seen, "seconds": clock.seconds}))
