@@ -87,9 +87,7 @@ def test_simplify_expr_gives_the_simpler_expression(before: Any, after: Any) -> 
         relay.cast(relay.cast(V, "int32"), "float32"),  # the first cast rounds
         relay.cast(relay.cast(EIGHT, "uint8"), "int32"),  # and this one wraps
         relay.cast(relay.cast(EIGHT, "float32"), "uint8"),  # casts of floats saturate
-        relay.cast(
-            relay.cast(relay.clip(V, -5, 300), "int32"), "uint8"
-        ),  # wraps; a cast of floats would not
+        relay.cast(relay.cast(relay.clip(V, -5, 300), "int32"), "uint8"),  # wraps; a cast of floats would not
         relay.clip(relay.cast(relay.clip(EIGHT, -1000, -500), "int32"), -1000, -900),  # bounds outside int8
         relay.clip(relay.clip(EIGHT, 0.5, 0.5), 0.5, 4),  # bounds between numbers are rounded
         V + relay.zeros((2, 3), "float32"),  # the sum has more axes
