@@ -256,7 +256,7 @@ def test_quantized_data_is_padded_with_its_zero_point(value: int, folds: bool) -
 
 
 def between_blocks(crops: Any = ((0, 1), (2, 1)), strides: Any = 1, pad_value: float = 0.0) -> Any:
-    """A convolution between ``space_to_batch_nd`` and ``batch_to_space_nd`` with blocks of 2 by 3, in NHWC."""
+    """A convolution between ``space_to_batch_nd`` and ``batch_to_space_nd`` with 2 by 3 blocks, in NHWC."""
     x, w = image(2, 6, 7, 4), relay.var("w", shape=(3, 2, 4, 5))
     blocks = relay.nn.space_to_batch_nd(x, [2, 3], [[3, 1], [2, 3]], pad_value)
     made = relay.nn.conv2d(

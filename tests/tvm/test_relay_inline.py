@@ -27,7 +27,7 @@ def names(mod: Any) -> set[str]:
 
 
 def module(body: Callable[..., Any], **functions: Any) -> Any:
-    """A module of ``functions`` and a ``main`` whose body ``body`` makes from its variable and their names."""
+    """A module of ``functions`` and a ``main``; ``body`` makes its body from its variable and their names."""
     mod, x = tvm.IRModule(), vector("x")
     called = {name: relay.GlobalVar(name) for name in functions}
     for name, one in functions.items():
