@@ -95,7 +95,7 @@ MODULE = (sys.executable, "-m", "tvmlite")
 
 
 def script() -> tuple[str, ...]:
-    """The command as the script that an installer makes of the project's file."""
+    """The script of the command, as an installer creates it from ``pyproject.toml``."""
     project = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text())["project"]
     module, _, function = project["scripts"]["tvmlite"].partition(":")
     return sys.executable, "-c", f"import sys; from {module} import {function}; sys.exit({function}())"

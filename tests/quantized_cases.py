@@ -14,7 +14,7 @@ MICROSOFT = "com.microsoft"
 
 @dataclass
 class Case:
-    """A node and its inputs in order, None for one left out; ``constants`` are indices of constant ones."""
+    """A node and its inputs in order, None for omitted ones; ``constants``: indices of constant inputs."""
 
     op_type: str
     inputs: list[Any]

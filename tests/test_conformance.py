@@ -40,7 +40,7 @@ def _cases() -> list[Any]:
 
 
 def _verdict(case: Any) -> str:
-    """``pass``, ``unsupported``, or what went wrong."""
+    """``pass``, ``unsupported``, or a description of the failure."""
     try:
         model = onnx_backend.TvmliteBackend.prepare(case.model)
         for inputs, expected in case.data_sets:

@@ -56,7 +56,7 @@ def _blocks() -> list[object]:
 
 
 def _run(code: str, folder: Path, **environment: str) -> str:
-    """What ``code`` prints, run in a process of its own."""
+    """The output of ``code``, run in a separate process."""
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(p for p in sys.path if p), **environment}
     command = [sys.executable, "-c", code]
 

@@ -54,8 +54,8 @@ def parsed(path: Path) -> ast.Module:
 
 
 def statements(node: ast.AST, for_types: bool = True) -> Iterator[ast.AST]:
-    """``node`` and the statements in it, without its expressions, which import nothing; if they are not
-    ``for_types``, without those of ``if TYPE_CHECKING``, which do not run."""
+    """``node`` and the statements in it, without its expressions, which import nothing; unless
+    ``for_types``, also without the bodies of ``if TYPE_CHECKING``, which do not run."""
     yield node
     for block in ("body", "orelse", "finalbody", "handlers", "cases"):
         for child in getattr(node, block, ()):

@@ -54,7 +54,7 @@ class _Page(HTMLParser):
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The site, without the tutorials' output: ``test_tutorials.py`` runs those.
+    """The site, without the output of tutorials, which ``test_tutorials.py`` runs.
 
     If several processes run tests, the first one builds it for all.
     """

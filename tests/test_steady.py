@@ -21,7 +21,7 @@ CRASH = Outcome(error="crash", message="killed by a signal")
 
 
 class Machine:
-    """Gives outcomes of candidates measured ``alone``, and of each comparison ``beside`` the yardstick."""
+    """A machine with given outcomes: ``alone`` for candidates, ``beside`` for comparisons with the yardstick."""
 
     threads = 1
 

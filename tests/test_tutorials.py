@@ -117,7 +117,7 @@ def test_without_matplotlib_the_error_says_how_to_install_it(tmp_path: Path) -> 
 
 
 def _pictures() -> Any:
-    """The drawing module of the tutorials, which lies in their folder."""
+    """The drawing module in the folder of the tutorials."""
     pytest.importorskip("matplotlib").use("Agg")
     spec = importlib.util.spec_from_file_location("pictures", FOLDER / "pictures.py")
     assert spec is not None

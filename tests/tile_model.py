@@ -105,7 +105,7 @@ class _Run(loops._Run):
 
 def interpret(function: ir.Function, arguments: Sequence[Any]) -> int:
     """Run ``function`` on ``arguments`` as ``te.loop.interpret`` does, with the model for tile products;
-    return how many of those there were."""
+    return how many tile products there were."""
     run = _Run(function, {}, {}, 3)
     with loops._room(), np.errstate(all="ignore"):
         run.start(arguments, {})

@@ -67,7 +67,7 @@ def plain(records: Iterable[rec.Record]) -> list[str]:
 
 
 def tune(task: Task, path: Path, **options: object) -> autotune.Tuned:
-    """A short random search; ``options`` are further ones of ``autotune.tune``."""
+    """A short random search; ``options`` are additional options of ``autotune.tune``."""
     given = {"trials": 40, "tuner": "random", "runner": MadeUpMachine()} | options
     return autotune.tune(task, path, **given)[0]  # type: ignore[arg-type]
 

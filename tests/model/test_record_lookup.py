@@ -40,7 +40,7 @@ WINNER = of_sketch(8, 256)
 def compared(
     one: Function, winner: dict[str, OptionChoice] | None = None, gain: float = 1.5, **fields: object
 ) -> list[rec.Record]:
-    """Records of a comparison in which ``winner``, the default if None, was ``gain`` times as quick as the
+    """Records of a comparison in which ``winner``, the default if None, was ``gain`` times as fast as the
     default."""
     task = tasks.task_of(one, NATIVE)
     told = {"verified": True, "origin": rec.FINAL, "code": VERSION} | fields

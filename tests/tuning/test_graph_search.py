@@ -49,8 +49,8 @@ def module() -> Module:
 
 
 class MadeUp:
-    """Runs that take nanoseconds by the operators of a kernel, 1000 where nothing is said of them; and what a
-    run takes besides."""
+    """Runs in which ``costs`` gives the nanoseconds of kernels by operators (default: 1000), and ``more``
+    adds time to the whole run."""
 
     def __init__(
         self, costs: Mapping[str, int], more: Callable[[CompiledModule], int] = lambda lib: 0
@@ -191,10 +191,10 @@ def test_tuning_decides_on_the_graph_before_it_searches_kernels(
 
 
 def _run(path: Path, killed: bool = False, resume: bool = False) -> int:
-    """Tunes in a process of its own and gives its exit status; ``killed``: at its first run after a decision.
+    """Tune in a separate process and return its exit status; ``killed``: at its first run after a decision.
 
-    No time is too short: the clock runs on where other work stops the process, and what is decided would
-    depend on that.
+    There is no time limit: the clock goes on while the process waits for a processor, so the decisions
+    would depend on the load of the machine.
     """
     script = f"""
 import math, os, signal, sys

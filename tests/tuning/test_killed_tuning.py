@@ -23,8 +23,8 @@ pytestmark = pytest.mark.slow
 
 @dataclass(frozen=True)
 class Story:
-    """What records of the run with ``SEED`` say, but for what was measured: of each decision, of each trial,
-    and of the comparisons in force, as they stand in the file."""
+    """The records of the run with ``SEED`` without measured times: each decision, each trial, and the
+    comparisons in force, in the order of the file."""
 
     decisions: list[tuple[object, ...]]
     trials: list[tuple[object, ...]]
@@ -48,7 +48,7 @@ class Story:
 def run(
     path: Path, event: str = "never", number: int = 0, **options: Any
 ) -> subprocess.CompletedProcess[str]:
-    """Tune in a process of its own, which ends itself at the ``number``-th ``event`` (``killed_tuning``)."""
+    """Tune in a separate process, which kills itself at the ``number``-th ``event``."""
     program = Path(__file__).with_name("killed_tuning.py")
     given = json.dumps({"seed": SEED} | options)
     command = [sys.executable, str(program), str(path), event, str(number), given]

@@ -34,8 +34,8 @@ def lib() -> CompiledModule:
 
 
 class WhoBeginsIsSlow:
-    """Runs of 1000 ns, or those of ``speeds``, and some noise; the first of each turn, a library's two runs,
-    takes a tenth more."""
+    """Runs of 1000 ns, or of ``speeds`` by library, with some noise; the library that begins a turn takes a
+    tenth more in both of its runs."""
 
     def __init__(self, *libs: CompiledModule, speeds: dict[int, int] | None = None) -> None:
         self.libs, self.speeds, self.calls = libs, speeds or {}, 0

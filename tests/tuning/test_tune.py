@@ -172,7 +172,7 @@ def test_the_fastest_candidate_in_the_model_is_chosen(module: Module, tmp_path: 
 
 
 def first_found(path: Path, key: str) -> object:
-    """The configuration that was quickest in the trials of a task."""
+    """The fastest configuration in the trials of a task."""
     trials = [r for r in rec.load(path) if r.task_key == key and r.origin != rec.FINAL and r.ok]
     return min(trials, key=lambda r: r.cost).config.settings
 

@@ -59,8 +59,8 @@ def _reads_bytes(group: Function) -> bool:
 
 
 def made_up(costs: Costs, conversion: int) -> Callable[[CompiledModule, Sequence[np.ndarray]], Profile]:
-    """Runs of a library whose kernels take what ``costs`` say, 1 us by default, and kernels that only convert
-    ``conversion``."""
+    """Runs of a library in which kernels take their ``costs``, by default 1 us, and kernels that only convert
+    take ``conversion``."""
     known: dict[CompiledModule, Profile] = {}
 
     def run(lib: CompiledModule, inputs: Sequence[np.ndarray]) -> Profile:
@@ -82,7 +82,7 @@ def made_up(costs: Costs, conversion: int) -> Callable[[CompiledModule, Sequence
 
 @pytest.fixture
 def measured(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
-    """Lets kernels take ``costs``."""
+    """A function that makes kernels take the given ``costs``."""
 
     def install(costs: Costs, conversion: int = 100) -> None:
         monkeypatch.setattr(comparison, "SECONDS", 0.0)
@@ -94,7 +94,7 @@ def measured(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
 
 @pytest.fixture
 def nothing_is_timed(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
-    """After it is called, measuring is an error."""
+    """A function after whose call measuring is an error."""
 
     def refuse(lib: CompiledModule, inputs: Sequence[np.ndarray]) -> Profile:
         raise AssertionError("a library was run to time it")
