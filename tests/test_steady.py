@@ -21,7 +21,7 @@ CRASH = Outcome(error="crash", message="killed by a signal")
 
 
 class Machine:
-    """A machine with given outcomes: ``alone`` for candidates, ``beside`` for comparisons with the yardstick."""
+    """A machine with given outcomes: ``alone`` for candidates, ``beside`` for comparisons."""
 
     threads = 1
 

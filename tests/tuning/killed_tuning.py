@@ -122,7 +122,7 @@ def _share(config: ConfigEntity | None) -> float:
 
 
 def watched(killer: Killer, model: Model, append: Any) -> Any:
-    """``records.append`` that also shows records to ``model``, and at which ``killer`` may kill the process."""
+    """``records.append`` that shows records to ``model``, and at which ``killer`` may kill the process."""
 
     def write(path: Path, records: Iterable[rec.Record]) -> None:
         records = list(records)

@@ -23,7 +23,7 @@ from tvmlite.core.errors import ExecutionError, InputError
 
 
 class Told(MadeUpMachine):
-    """A machine on which trials of a task take its ``costs`` (seconds) one after another; the last repeats."""
+    """A machine where trials of a task take its ``costs`` (seconds) one after another; the last repeats."""
 
     def __init__(self, costs: dict[str, list[float]]) -> None:
         super().__init__()
