@@ -1,4 +1,4 @@
-"""What the tests of vectors in C share: values with edges, and C code held against the interpreter."""
+"""Shared by the tests of vectors in C: edge values, and a check of C code against the interpreter."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ PLACE = e.Var("i", "int64")
 
 
 def values(dtype: str, seed: int) -> np.ndarray:
-    """The limits and what is around 0, and random numbers, in an order of their own."""
+    """The limits of ``dtype``, values around 0 and random numbers, in random order."""
     source = np.random.default_rng(seed)
     if dtype == "bool":
         return source.integers(0, 2, LENGTH).astype(bool)
@@ -46,7 +46,7 @@ def values(dtype: str, seed: int) -> np.ndarray:
 
 
 def check(functions: Sequence[ir.Function], path: Path, flags: Sequence[str], tolerance: float = 0.0) -> None:
-    """Compiled without a warning, ``functions`` do what the interpreter does."""
+    """Check that ``functions`` compile without warnings and compute what the interpreter computes."""
     file = compile_shared(c.generate(functions), path / "code.so", [pool.source()], (), [*STRICT, *flags])
     library = ctypes.CDLL(str(file))
     for function in functions:

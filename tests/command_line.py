@@ -1,4 +1,4 @@
-"""What tests of the command share: a folder of small models, and ways to run a command."""
+"""Shared by the tests of the command: a folder of small models, and ways to run a command."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from tvmlite import cli
 WEIGHTS = np.random.default_rng(3).standard_normal((8, 5)).astype(np.float32)
 
 HANGS = 900
-"""Seconds after which a command is held to hang: many times what any takes, as other work may stop it."""
+"""Seconds after which a command counts as hanging: generous, as other work may delay it."""
 
 
 def _model(rows: int | str) -> onnx.ModelProto:
-    """``relu(x @ weights)`` over ``rows`` rows; its input's name is none that C could write."""
+    """``relu(x @ weights)`` over ``rows`` rows; the name of its input is not a C identifier."""
     nodes = [helper.make_node("MatMul", ["in/x:0", "w"], ["m"]), helper.make_node("Relu", ["m"], ["y"])]
     inputs = [helper.make_tensor_value_info("in/x:0", TensorProto.FLOAT, [rows, 8])]
     outputs = [helper.make_tensor_value_info("y", TensorProto.FLOAT, [rows, 5])]
@@ -66,7 +66,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 class Done(NamedTuple):
-    """What a command left: its exit status, and what it printed."""
+    """The result of a command: its exit status, and what it printed."""
 
     status: int
     out: str
@@ -95,7 +95,7 @@ MODULE = (sys.executable, "-m", "tvmlite")
 
 
 def script() -> tuple[str, ...]:
-    """The command as the script that an installer makes of the project's file."""
+    """The script of the command, as an installer creates it from ``pyproject.toml``."""
     project = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text())["project"]
     module, _, function = project["scripts"]["tvmlite"].partition(":")
     return sys.executable, "-c", f"import sys; from {module} import {function}; sys.exit({function}())"
@@ -115,11 +115,11 @@ def process(
 
 
 def seconds_of_children() -> float:
-    """Of processors, by processes that have ended: the clock runs on where other work stops them."""
+    """Processor time of ended child processes: wall time would include other work of the machine."""
     used = os.times()
     return used.children_user + used.children_system
 
 
 def _heed_interrupts() -> None:
-    """What a shell starts in the background ignores Ctrl-C, and so would its children."""
+    """Restore the default of Ctrl-C: processes that a shell starts in the background ignore it."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)

@@ -1,4 +1,4 @@
-"""What the tests of whole models share: this folder on the path, threads put back, a cache of their own."""
+"""Shared by the tests: this folder on the path, restored threads, an empty kernel cache, options."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from command_line import folder, tvmlite  # noqa: F401  (fixtures; the path abov
 
 @pytest.fixture
 def threads() -> Iterator[None]:
-    """Whatever number of threads the test sets, the old one afterwards."""
+    """Restore the number of threads after the test."""
     from tvmlite import runtime
 
     before = runtime.num_threads()
@@ -32,6 +32,6 @@ def empty_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """How many calls of public functions the tests make up, and which."""
+    """Add options for the number and the seed of the made-up calls of public functions."""
     parser.addoption("--constructor-calls", type=int, default=500, help="made-up calls of public functions")
     parser.addoption("--constructor-seed", type=int, default=0, help="the seed of those calls")

@@ -41,7 +41,7 @@ def floats(*shape: int) -> np.ndarray:
 
 
 def check(proto: onnx.ModelProto, feeds: list[dict[str, np.ndarray]], target: str) -> None:
-    """Compiled, interpreted and onnxruntime's results are the same; the text of the graph is read back."""
+    """Check that compiled, interpreted and onnxruntime's results agree, and that the text is parsed."""
     module = from_onnx(proto)
     verify(module)
     assert str(relay.parse(module.astext())) == str(module)
@@ -53,6 +53,6 @@ def check(proto: onnx.ModelProto, feeds: list[dict[str, np.ndarray]], target: st
         meant = meant if isinstance(meant, tuple) else (meant,)
         for got, mean, want in zip(lib.run(feed).values(), meant, wanted, strict=True):
             assert got.shape == np.shape(mean)
-            if np.size(want):  # without turns onnxruntime forgets the shape of rows
+            if np.size(want):  # without iterations onnxruntime loses the shape of rows
                 np.testing.assert_allclose(got, want, rtol=1e-5, atol=1e-6)
             np.testing.assert_allclose(got, mean, rtol=1e-5, atol=1e-6)

@@ -16,7 +16,7 @@ from tvmlite.model.artifact import CompiledModule
 
 TRIPLE = "aarch64-linux-gnu"
 ROOT = Path("/usr") / TRIPLE
-"""Where Debian puts the C library of the other machine."""
+"""Where Debian installs the C library of the emulated machine."""
 
 PROGRAM = """#include <stdio.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-"""What tests of tuning share: a small template, and a machine that takes no time, only looks at the code."""
+"""Shared by the tests of tuning: a small template, and a runner whose times are a hash of the code."""
 
 from __future__ import annotations
 

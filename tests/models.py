@@ -39,7 +39,7 @@ def magika_model() -> Path:
 
 
 def text_image(height: int, width: int, text: str = "tvmlite 2025") -> np.ndarray:
-    """Rendered text as the detector wants it: ``(1, 3, height, width)``, normalised."""
+    """Rendered text in the layout of the detector: ``(1, 3, height, width)``, normalised."""
     from PIL import Image, ImageDraw, ImageFont
 
     image = Image.new("RGB", (width, height), "white")
@@ -93,7 +93,7 @@ def _input(name: str, shape: tuple[int, ...], dtype: np.dtype, random: np.random
 
 
 class _Encoder:
-    """Builds the graph of a BERT encoder as exporters write it, shape arithmetic and all."""
+    """Builds the graph of a BERT encoder as exporters write it, including its shape arithmetic."""
 
     def __init__(self, hidden: int, heads: int, seed: int) -> None:
         self.hidden, self.heads = hidden, heads
@@ -182,7 +182,7 @@ class _Encoder:
         return self.norm(self.op("Add", self.op("Add", words, types), places))
 
     def mask(self) -> str:
-        """0 where attention may look, else the least float: ``(batch, 1, sequence, sequence)``."""
+        """The attention mask, ``(batch, 1, sequence, sequence)``: 0 where allowed, else the lowest float."""
         wide = self.op("Unsqueeze", "attention_mask", self.const([1, 2]))
         batch, length = self.extent("input_ids", 0), self.extent("input_ids", 1)
         shape = self.op("Concat", batch, self.const([1]), length, length, axis=0)

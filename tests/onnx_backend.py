@@ -22,16 +22,16 @@ DEPENDS_ON_DATA = (
     "of a dynamic size",
     "axes at once",
 )
-"""How the importer says that an input decides a shape."""
+"""Parts of the importer's messages which say that an input decides a shape."""
 
 SMALL = 64
-"""An input that decides shapes (axes, k, repeats, ...) has at most so many elements."""
+"""The most elements of an input that decides shapes (axes, k, repeats, ...)."""
 
 
 class CompiledModel(BackendRep):
-    """A compiled model. One whose inputs decide shapes is compiled for their values when it is run.
+    """A compiled model. If shapes depend on values of inputs, it is compiled for these values when it is run.
 
-    That is what ``from_onnx(constants=...)`` is for: a user who knows such an input gives it at import.
+    Users who know such an input pass it to ``from_onnx(constants=...)``, as this class does.
     """
 
     def __init__(self, model: onnx.ModelProto, target: str = "native") -> None:
@@ -47,7 +47,7 @@ class CompiledModel(BackendRep):
                 raise
 
     def run(self, inputs: Sequence[Any], **kwargs: object) -> list[np.ndarray]:
-        """The outputs in the model's order. Inputs that are no arrays are an UnsupportedError."""
+        """The outputs in the model's order. Raises UnsupportedError for inputs that are not arrays."""
         feeds = dict(zip(self.names, map(_value, inputs), strict=False))
         library = self.library
         if library is None:
@@ -77,7 +77,7 @@ def _shape(value: Any) -> Any:
 
 
 class TvmliteBackend(Backend):
-    """tvmlite as ONNX's tests know backends."""
+    """tvmlite with the interface of a backend in ONNX's tests."""
 
     @classmethod
     def supports_device(cls, device: str) -> bool:

@@ -1,4 +1,4 @@
-"""Small networks that quantization is tried on, and data for them."""
+"""Small networks for tests of quantization, and data for them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from tvmlite.relay.ir.op import make
 
 
 def weights(*shape: int, seed: int = 7) -> Constant:
-    """The same of each shape and seed, whatever test asks first."""
+    """Random weights that depend on ``shape`` and ``seed`` alone."""
     return constant(np.random.default_rng([seed, *shape]).standard_normal(shape), "float32")
 
 

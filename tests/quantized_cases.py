@@ -14,7 +14,7 @@ MICROSOFT = "com.microsoft"
 
 @dataclass
 class Case:
-    """A node: its inputs in order, None where one is left out; those of ``constants`` are the model's."""
+    """A node and its inputs in order, None for omitted ones; ``constants``: indices of constant inputs."""
 
     op_type: str
     inputs: list[Any]
@@ -74,7 +74,7 @@ class Source:
 
 
 def _windows(source: Source, rank: int) -> tuple[list[int], list[int], dict[str, Any]]:
-    """The extents of an image, those of a kernel, and how the kernel moves over it."""
+    """The extents of an image and of a kernel, and the attributes of the window."""
     kernel = [source.number(1, 3) for _ in range(rank)]
     dilations = [source.number(1, 2) for _ in range(rank)]
     extents = [
@@ -145,7 +145,7 @@ def qlinear_conv(source: Source) -> Case:
 
 
 def _matrices(source: Source, *more: tuple[str, str]) -> tuple[np.ndarray, np.ndarray]:
-    """Of the signs that onnxruntime multiplies everywhere, or ``more``."""
+    """Two matrices, with signedness that onnxruntime supports everywhere, or one of ``more``."""
     rows, k, columns = source.number(1, 20), source.number(1, 70), source.number(1, 70)
     left, right = source.choice(("uint8", "uint8"), ("uint8", "int8"), ("int8", "int8"), *more)
     batch = source.choice((), (), (2,), (2, 3))

@@ -1,4 +1,4 @@
-"""A fixture for tests of passes: that a module computes the same before and after."""
+"""A fixture for tests of passes that checks that two modules compute the same."""
 
 from __future__ import annotations
 

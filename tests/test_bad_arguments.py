@@ -1,4 +1,4 @@
-"""Wrong arguments of the driver, of tuning and what is around them: each is named, at the caller's line."""
+"""Wrong arguments of the driver, tuning and the runtime: the error names each at the caller's line."""
 
 from __future__ import annotations
 
@@ -163,7 +163,9 @@ def _page(**changed: Any) -> Any:
         (lambda: _page(path=""), "visualize: '' cannot be written: Is a directory"),
     ],
 )
-def test_a_wrong_argument_is_named(call: Callable[[], Any], message: str) -> None:
+def test_error_of_a_wrong_argument_names_it_at_the_callers_line(
+    call: Callable[[], Any], message: str
+) -> None:
     with pytest.raises(TvmliteError) as raised:
         call()
 

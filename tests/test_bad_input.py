@@ -1,4 +1,4 @@
-"""What users get wrong in calls, files and commands: one clear error each, never a wrong answer."""
+"""User mistakes in calls, files and commands: each gives one clear error, never a wrong answer."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from tvmlite.relay.frontend import from_onnx
 
 
 def squared(times: int) -> tvmlite.model.artifact.CompiledModule:
-    """The first element of ``x`` of n elements, tiled to n ** (2 ** times)."""
+    """The first element of ``x``, whose n elements are tiled to n ** (2 ** times)."""
     nodes, last = [], "x"
     for k in range(times):
         nodes.append(helper.make_node("Shape", [last], [f"s{k}"]))
@@ -41,7 +41,7 @@ def squared(times: int) -> tvmlite.model.artifact.CompiledModule:
     return tvmlite.compile(from_onnx(model(nodes, [tensor("x", ["n"])], [ints("from", 0), ints("to", 1)])))
 
 
-def test_sizes_that_overflow_are_refused_and_not_taken_for_small_ones() -> None:
+def test_sizes_that_overflow_64_bits_are_refused() -> None:
     lib = squared(3)
 
     assert lib(np.full(3, 7, np.float32)) == [7]
@@ -50,7 +50,7 @@ def test_sizes_that_overflow_are_refused_and_not_taken_for_small_ones() -> None:
             lib(np.ones(count, np.float32))
 
 
-def test_terabytes_asked_for_at_run_time_are_refused() -> None:
+def test_a_workspace_of_terabytes_is_refused_at_run_time() -> None:
     outer = helper.make_node("MatMul", ["a", "b"], ["m"])
     whole = helper.make_node("ReduceSum", ["m"], ["y"], keepdims=0)
     lib = tvmlite.compile(from_onnx(model([outer, whole], [tensor("a", ["n", 1]), tensor("b", [1, "n"])])))
@@ -94,7 +94,7 @@ class Liar:
         (X[:3], r"'z' has shape \(4, 3\), expected float32 \(n, 3\), where n is 3 already"),
     ],
 )
-def test_an_argument_that_does_not_fit_is_named(lib, given, message) -> None:
+def test_error_of_a_wrong_argument_names_the_input(lib, given, message) -> None:
     with pytest.raises(InputError, match=message):
         lib(given, X)
 
@@ -102,7 +102,7 @@ def test_an_argument_that_does_not_fit_is_named(lib, given, message) -> None:
 @pytest.mark.parametrize(
     "given", [None, [X, X], {"x": X}, {"x": X, "q": X}, {"x": X, "z": X, "q": X}, {0: X, "z": X}]
 )
-def test_a_run_needs_its_inputs_by_name(lib, given) -> None:
+def test_run_needs_a_dict_of_exactly_the_inputs(lib, given) -> None:
     with pytest.raises(InputError, match="x, z"):
         lib.run(given)
 
@@ -111,15 +111,15 @@ def test_a_run_needs_its_inputs_by_name(lib, given) -> None:
     "given",
     [X[::-1].copy()[::-1], np.asfortranarray(X), X.astype(">f4"), np.repeat(X, 2, 0)[::2], X.view(np.matrix)],
 )
-def test_inputs_in_any_order_of_memory_are_accepted(lib, given) -> None:
+def test_inputs_of_any_strides_and_byte_order_are_accepted(lib, given) -> None:
     assert np.array_equal(lib(given, X), X + X)
 
 
-def test_sizes_of_zero_are_sizes(lib) -> None:
+def test_inputs_of_size_zero_are_accepted(lib) -> None:
     assert lib(X[:0], X[:0]).shape == (0, 3)
 
 
-def test_torch_tensors_that_give_no_memory_are_named(lib) -> None:
+def test_torch_tensors_without_accessible_memory_are_refused(lib) -> None:
     torch = pytest.importorskip("torch")
 
     assert np.array_equal(lib(torch.from_numpy(X.T.copy()).T, torch.from_numpy(X)), X + X)
@@ -134,7 +134,7 @@ def test_torch_tensors_that_give_no_memory_are_named(lib) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("target", ["native", "c"])
 @pytest.mark.parametrize("dtype", [np.int8, np.int32, np.int64, np.uint8, np.uint64])
-def test_integer_division_is_defined_everywhere(dtype, target: str) -> None:
+def test_integer_division_is_defined_for_all_operands(dtype, target: str) -> None:
     low, high = np.iinfo(dtype).min, np.iinfo(dtype).max
     values = np.array([low, low + 1, 0, 1, 2, 7, high - 1, high], dtype)
     a, b = (grid.ravel() for grid in np.meshgrid(values, values))
@@ -149,7 +149,7 @@ def test_integer_division_is_defined_everywhere(dtype, target: str) -> None:
         assert (q, r) == (wrapped, x % y if y else 0), (x, y)
 
 
-def test_numbers_out_of_range_saturate_and_nan_becomes_zero() -> None:
+def test_a_cast_to_int8_saturates_and_maps_nan_to_zero() -> None:
     given = np.array([np.nan, np.inf, -np.inf, 1e30, -1e30, 2.9, -2.9, 300, -300], np.float32)
     expected = [0, 127, -128, 127, -128, 2, -2, 127, -128]
 
@@ -159,7 +159,7 @@ def test_numbers_out_of_range_saturate_and_nan_becomes_zero() -> None:
 
 
 @pytest.mark.parametrize("op", ["ReduceMax", "ReduceMin", "Relu", "Clip"])
-def test_nan_is_not_lost(op) -> None:
+def test_nan_is_propagated(op) -> None:
     given = np.array([1, np.nan, -1, 5], np.float32)
     bounds = [floats("low", 0), floats("high", 1)] if op == "Clip" else []
 
@@ -167,7 +167,7 @@ def test_nan_is_not_lost(op) -> None:
 
 
 @pytest.mark.parametrize("level", range(4))
-def test_weights_that_are_not_finite_are_folded_without_a_change(level: int) -> None:
+def test_folding_of_non_finite_weights_keeps_results(level: int) -> None:
     weights = np.array([[1, np.inf, 2], [np.nan, 1, -np.inf], [0, 3, np.inf]], np.float32)
     scale, shift = np.array([2, np.inf, 0.5], np.float32), np.array([np.nan, 1, -np.inf], np.float32)
     nodes = [
@@ -190,7 +190,7 @@ def test_weights_that_are_not_finite_are_folded_without_a_change(level: int) -> 
 # --- targets, tensor expressions, files -------------------------------------------------------------
 
 
-def test_code_for_another_machine_is_made_but_not_run() -> None:
+def test_code_for_another_machine_is_generated_but_not_run() -> None:
     arm = "llvm -mtriple=aarch64-linux-gnu -mcpu=cortex-a72"
     shown = tvmlite.compile(from_onnx(one("Relu", tensor("x", ["n"]))), target=arm)
 
@@ -202,12 +202,12 @@ def test_code_for_another_machine_is_made_but_not_run() -> None:
 
 
 @pytest.mark.parametrize("target", [None, 5, "", "cuda", "llvm -x=3", "llvm -mcpu=foo"])
-def test_what_is_no_target_is_refused(target) -> None:
+def test_an_invalid_target_is_refused(target) -> None:
     with pytest.raises(TargetError):
         tvmlite.compile(from_onnx(RELU), target=target)
 
 
-def test_te_mistakes_end_at_the_users_line() -> None:
+def test_errors_of_te_have_the_users_line() -> None:
     te = tvmlite.te
     a = te.placeholder((8, 8), name="A")
     k = te.reduce_axis((0, 8), "k")
@@ -231,7 +231,7 @@ def test_te_mistakes_end_at_the_users_line() -> None:
             mistake()
 
 
-def test_files_that_cannot_be_are_named(tmp_path, monkeypatch) -> None:
+def test_files_that_cannot_be_read_or_written_are_errors(tmp_path, monkeypatch) -> None:
     made = tvmlite.compile(from_onnx(RELU))
     (tmp_path / "file").write_text("x")
 
@@ -248,7 +248,7 @@ def test_files_that_cannot_be_are_named(tmp_path, monkeypatch) -> None:
 
 
 @pytest.mark.parametrize("change", ["half", "flip", "empty", "pipe", "folder"])
-def test_broken_cache_entries_are_made_anew(tmp_path, monkeypatch, change) -> None:
+def test_broken_cache_entries_are_rebuilt(tmp_path, monkeypatch, change) -> None:
     monkeypatch.setenv("TVMLITE_CACHE", str(tmp_path))
     tvmlite.compile(from_onnx(RELU))
     entries = [path for path in tmp_path.glob("??/*") if path.is_file()]
@@ -310,7 +310,7 @@ def files(tmp_path_factory) -> Path:
         ("show r.onnx --pass nopass", "InputError: no pass 'nopass'"),
     ],
 )
-def test_the_command_line_says_what_is_wrong(files, monkeypatch, capsys, words, message) -> None:
+def test_errors_of_the_command_line_say_what_is_wrong(files, monkeypatch, capsys, words, message) -> None:
     monkeypatch.chdir(files)
 
     status = main(words.split())
@@ -322,7 +322,7 @@ def test_the_command_line_says_what_is_wrong(files, monkeypatch, capsys, words, 
     assert "Traceback" not in said
 
 
-def test_a_constant_index_of_an_open_axis_is_checked_when_the_model_runs() -> None:
+def test_a_constant_index_into_an_open_axis_is_checked_at_run_time() -> None:
     index = numpy_helper.from_array(np.array(2), "i")
     lib = tvmlite.compile(from_onnx(one("Gather", tensor("x", ["n", 2]), index)))
     x = np.arange(6, dtype=np.float32).reshape(3, 2)
@@ -332,7 +332,7 @@ def test_a_constant_index_of_an_open_axis_is_checked_when_the_model_runs() -> No
         lib(x[:2])
 
 
-def test_an_index_outside_names_its_own_node_of_two_that_share_a_kernel() -> None:
+def test_error_of_an_index_names_its_node_among_two_in_one_kernel() -> None:
     table, first, second = tensor("t", (5, 2)), *(tensor(n, (3,), I64) for n in "ab")
     nodes = [
         helper.make_node("Gather", ["t", "a"], ["u"], "first"),

@@ -1,4 +1,4 @@
-"""Models that cannot be: each is one clear error that names the node or the file, never a crash."""
+"""Invalid models: each gives one clear error that names the node or the file, never a crash."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ KERNEL = floats("w", np.ones((4, 3, 3, 3)))
     ],
     ids=range(7),
 )
-def test_what_is_no_model_is_refused(given, message) -> None:
+def test_an_input_that_is_not_a_model_is_refused(given, message) -> None:
     with pytest.raises(ModelError, match=message):
         from_onnx(given)
 
@@ -121,19 +121,19 @@ def imported(*versions: tuple[str, int]):
     ],
     ids=range(15),
 )
-def test_a_model_that_contradicts_itself_or_is_too_new_is_refused(change, message) -> None:
+def test_an_inconsistent_or_too_new_model_is_refused(change, message) -> None:
     with pytest.raises(TvmliteError, match=message):
         from_onnx(changed(change))
 
 
 @pytest.mark.parametrize("again", ["", "ai.onnx"])
-def test_the_operator_set_may_be_told_again_with_its_version(again: str) -> None:
+def test_the_operator_set_may_be_imported_twice_in_one_version(again: str) -> None:
     module = from_onnx(changed(imported(("", 17), (again, 17))))
 
     assert str(module) == str(from_onnx(RELU))
 
 
-def test_graphs_inside_each_other_without_end_are_refused_and_many_are_not() -> None:
+def test_subgraphs_nested_up_to_32_deep_are_accepted() -> None:
     def nested(depth: int) -> onnx.ModelProto:
         made = model([], [tensor("x"), tensor("c", (), BOOL)])
         graph = made.graph
@@ -155,7 +155,7 @@ def test_graphs_inside_each_other_without_end_are_refused_and_many_are_not() -> 
 
 @pytest.mark.parametrize("mode", ["constant", "edge", "reflect"])
 @pytest.mark.parametrize("shape", [(2, 3), ("n", "m")])
-def test_pads_that_take_away_give_what_onnxruntime_gives_or_an_error(mode: str, shape) -> None:
+def test_negative_pads_give_onnxruntimes_result_or_an_error(mode: str, shape) -> None:
     random = np.random.default_rng(0)
     x = random.random((2, 3)).astype(np.float32)
     for _ in range(12):
@@ -171,11 +171,11 @@ def test_pads_that_take_away_give_what_onnxruntime_gives_or_an_error(mode: str, 
 
         if wanted is None:
             assert got is None or got.size == 0, pads
-        elif got is not None or shape == (2, 3):  # an open axis must have all that is taken from it
+        elif got is not None or shape == (2, 3):  # an open axis must have as many elements as are removed
             np.testing.assert_array_equal(got, wanted, str(pads))
 
 
-def test_pads_that_a_run_tells_to_be_too_many_stop_it() -> None:
+def test_pads_too_large_for_the_data_are_errors_at_run_time() -> None:
     told = tvmlite.compile(from_onnx(one("Pad", tensor("x"), tensor("p", (4,), I64))))
     fixed = tvmlite.compile(from_onnx(one("Pad", tensor("x", ("n", 3)), ints("p", -3, 0, 0, 0))))
     mirrored = one("Pad", tensor("x", ("n", 3)), ints("p", 2, 0, 0, 0), mode="reflect")
@@ -193,14 +193,14 @@ def test_pads_that_a_run_tells_to_be_too_many_stop_it() -> None:
         reflected(x)
 
 
-def test_a_pipe_is_not_waited_for(tmp_path) -> None:
+def test_a_pipe_is_refused_without_waiting(tmp_path) -> None:
     os.mkfifo(tmp_path / "m.onnx")
 
     with pytest.raises(ModelError, match="is not a regular file"):
         from_onnx(tmp_path / "m.onnx")
 
 
-def test_changed_bytes_give_a_module_or_an_error_of_ours() -> None:
+def test_a_corrupted_model_gives_a_module_or_a_tvmlite_error() -> None:
     data, random = RELU.SerializeToString(), np.random.default_rng(0)
 
     for _ in range(500):
@@ -299,12 +299,12 @@ NODES = [
 
 
 @pytest.mark.parametrize(("bad", "message"), NODES, ids=range(len(NODES)))
-def test_a_node_that_cannot_be_is_named(bad, message) -> None:
+def test_error_of_an_invalid_node_names_it(bad, message) -> None:
     with pytest.raises(TvmliteError, match=rf'(?s){message}.*node "bad"'):
         from_onnx(bad)
 
 
-def test_missing_operators_are_named_all_at_once_also_in_subgraphs() -> None:
+def test_all_unsupported_operators_are_named_at_once() -> None:
     branch = helper.make_graph([helper.make_node("Foo", [], ["t"], "inner")], "b", [], [tensor("t")])
     nodes = [
         helper.make_node("If", ["c"], ["y"], "if", then_branch=branch, else_branch=branch),
@@ -330,14 +330,14 @@ def test_missing_operators_are_named_all_at_once_also_in_subgraphs() -> None:
         ([("Relu", ["x"], "z")], "graph output 'y' is not the name of any value"),
     ],
 )
-def test_a_graph_that_does_not_hang_together_is_refused(nodes, message) -> None:
+def test_a_graph_with_undefined_or_cyclic_values_is_refused(nodes, message) -> None:
     made = [helper.make_node(op, inputs, [output]) for op, inputs, output in nodes]
 
     with pytest.raises(ModelError, match=message):
         from_onnx(model(made, [tensor("x")]))
 
 
-def test_outputs_are_what_they_are_declared_to_be() -> None:
+def test_wrongly_declared_outputs_are_refused() -> None:
     twice, other = (onnx.ModelProto.FromString(RELU.SerializeToString()) for _ in range(2))
     twice.graph.output.append(twice.graph.output[0])
     other.graph.output[0].CopyFrom(tensor("y", None, I64))
@@ -364,7 +364,7 @@ def test_outputs_are_what_they_are_declared_to_be() -> None:
         ("w.bin", "٣", "expected a whole number"),
     ],
 )
-def test_external_data_that_cannot_be_is_refused(tmp_path, location, offset, message) -> None:
+def test_invalid_external_data_is_refused(tmp_path, location, offset, message) -> None:
     (tmp_path / "w.bin").write_bytes(bytes(24))
     (tmp_path / "loop").symlink_to("loop")
     (tmp_path / "zero").symlink_to("/dev/zero")

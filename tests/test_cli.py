@@ -1,4 +1,4 @@
-"""The command as a user meets it: what it prints, what it writes, and its exit status."""
+"""The command as users see it: what it prints, what it writes, and its exit status."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ pytestmark = pytest.mark.usefixtures("threads")
 # compile and run
 
 
-def test_a_model_is_compiled_for_a_machine_without_a_system(tvmlite: Run, folder: Path) -> None:
+def test_a_model_is_compiled_for_a_machine_without_an_operating_system(tvmlite: Run, folder: Path) -> None:
     done = tvmlite("compile", "fixed.onnx", "--standalone", "-o", "net.c")
 
     assert done.status == 0
@@ -38,7 +38,7 @@ def test_a_model_is_compiled_for_a_machine_without_a_system(tvmlite: Run, folder
     assert made == {"net.c", "net.h", "net_test.c", "net_cases.npz", "manifest.json"}
 
 
-def test_its_weights_may_be_in_a_file(tvmlite: Run, folder: Path) -> None:
+def test_weights_of_a_standalone_model_may_be_in_a_file(tvmlite: Run, folder: Path) -> None:
     done = tvmlite("compile", "fixed.onnx", "--standalone", "--weights", "file", "-o", "net.c")
 
     assert done.status == 0
@@ -79,7 +79,7 @@ def test_the_report_lists_the_kernels(tvmlite: Run) -> None:
     assert second.endswith("dense_pack+relu m 4x5")
 
 
-def test_times_of_passes_and_steps_are_printed_and_the_model_verified(tvmlite: Run) -> None:
+def test_times_of_passes_and_steps_are_printed(tvmlite: Run) -> None:
     done = tvmlite("compile", "fixed.onnx", "-o", "net.so", "--times", "--verify")
 
     assert done.status == 0
@@ -97,7 +97,7 @@ def test_an_open_dimension_can_be_pinned(tvmlite: Run) -> None:
     assert "the inputs are 'in/x:0', the open dimensions 'n'" in unknown.err
 
 
-def test_a_run_can_stop_at_any_value(tvmlite: Run, folder: Path) -> None:
+def test_run_until_prints_an_intermediate_value(tvmlite: Run, folder: Path) -> None:
     done = tvmlite("run", "fixed.onnx", "--until", "m")
     unknown = tvmlite("run", "fixed.onnx", "--until", "mm")
     tvmlite("compile", "fixed.onnx", "-o", "net.so")
@@ -109,7 +109,7 @@ def test_a_run_can_stop_at_any_value(tvmlite: Run, folder: Path) -> None:
     assert "--until needs the model: net.so is a library, which has no nodes" in library.err
 
 
-def test_random_inputs_need_their_open_dimensions(tvmlite: Run) -> None:
+def test_random_inputs_need_sizes_of_open_dimensions(tvmlite: Run) -> None:
     refused = tvmlite("run", "open model.onnx")
     done = tvmlite("run", "open model.onnx", "--dims", "n=7", "--seed", "3", "--threads", "1")
 
@@ -124,7 +124,7 @@ def test_random_inputs_need_their_open_dimensions(tvmlite: Run) -> None:
     assert "y: float32[7, 5]" in done.out
 
 
-def test_all_open_dimensions_are_named_at_once_with_the_options_that_the_command_has(tvmlite: Run) -> None:
+def test_all_open_dimensions_are_named_with_the_options_that_fix_them(tvmlite: Run) -> None:
     run, bench = tvmlite("run", "wide.onnx"), tvmlite("bench", "wide.onnx")
     tuned = tvmlite("tune", "wide.onnx", "-o", "tune.jsonl", "--trials", "1")
     part = tvmlite("run", "wide.onnx", "--dims", "a_b=3")
@@ -178,8 +178,8 @@ def test_a_model_is_timed_alone_and_against_onnxruntime(tvmlite: Run) -> None:
     assert "output 0: largest difference " in both.out
 
 
-def test_a_quantized_model_is_compared_as_it_is(tvmlite: Run, folder: Path) -> None:
-    """Its outputs may differ by steps of rounding, which are no error."""
+def test_a_quantized_model_is_compared_with_onnxruntime(tvmlite: Run, folder: Path) -> None:
+    """Outputs may differ by rounding steps, which is not an error."""
     data = [{"x": np.random.default_rng(k).standard_normal((1, 16, 9, 10), np.float32)} for k in range(8)]
     (folder / "q.onnx").write_bytes(quantized_by_onnxruntime(folder / "conv.onnx", data))
     small = onnx.load(folder / "q.onnx")
@@ -207,7 +207,9 @@ def test_a_model_is_timed_against_openvino(tvmlite: Run) -> None:
 
 
 @pytest.mark.parametrize("peer", ["openvino", "onnxruntime"])
-def test_a_peer_that_is_missing_is_named(tvmlite: Run, monkeypatch: pytest.MonkeyPatch, peer: str) -> None:
+def test_a_missing_peer_is_named_with_how_to_install_it(
+    tvmlite: Run, monkeypatch: pytest.MonkeyPatch, peer: str
+) -> None:
     monkeypatch.setitem(sys.modules, peer, None)
     done = tvmlite("bench", "fixed.onnx", "--against", peer, "--rounds", "1")
 
@@ -246,7 +248,7 @@ def test_a_kernel_in_c_has_the_forms_of_c(tvmlite: Run) -> None:
     assert "form 'asm' needs an LLVM target; target 'c' has loops, legal, c" in refused.err
 
 
-def test_passes_run_over_text(tvmlite: Run, folder: Path) -> None:
+def test_opt_runs_passes_over_relay_text(tvmlite: Run, folder: Path) -> None:
     x = relay.var("x", (3,))
     text = relay.astext(relay.IRModule.from_expr(relay.Function((x,), relay.exp(relay.nn.relu(x)))))
     (folder / "graph.relay").write_text(text)
@@ -259,7 +261,7 @@ def test_passes_run_over_text(tvmlite: Run, folder: Path) -> None:
     assert "%  fuse\n" in fused.out
 
 
-def test_what_show_writes_to_a_file_is_read_by_opt_in_anotherprocess(tvmlite: Run, folder: Path) -> None:
+def test_opt_reads_what_show_wrote_in_another_process(tvmlite: Run, folder: Path) -> None:
     shown = tvmlite("show", "conv.onnx", "--pass", "none")
     fused = tvmlite("show", "conv.onnx", "--pass", "simplify_expr")
     (folder / "graph.relay").write_text(shown.out)
@@ -273,7 +275,7 @@ def test_what_show_writes_to_a_file_is_read_by_opt_in_anotherprocess(tvmlite: Ru
     assert out.partition("def ")[2] == fused.out.partition("def ")[2]
 
 
-def test_large_constants_are_left_out_on_a_terminal_and_that_is_said(
+def test_large_constants_are_left_out_on_a_terminal_with_a_note(
     tvmlite: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("sys.stdout.isatty", lambda: True, raising=False)
@@ -290,7 +292,7 @@ def test_large_constants_are_left_out_on_a_terminal_and_that_is_said(
 # doctor, version, help
 
 
-def test_the_doctor_tells_what_there_is(tvmlite: Run) -> None:
+def test_the_doctor_lists_what_is_installed(tvmlite: Run) -> None:
     done = tvmlite("doctor")
 
     assert done.status == 0
@@ -338,11 +340,11 @@ def test_version_and_help(tvmlite: Run) -> None:
         assert f"usage: tvmlite {module.NAME}" in one.out
 
 
-# Whole processes.
+# Separate processes.
 
 
 @pytest.mark.slow
-def test_the_demo_tells_its_story_and_is_right(tmp_path: Path) -> None:
+def test_the_demo_prints_all_steps_and_a_right_result(tmp_path: Path) -> None:
     before = seconds_of_children()
     child = process(["demo", "--budget", "4s"], TVMLITE_CACHE=str(tmp_path / "cache"))
     out, errors = child.communicate(timeout=HANGS)
@@ -354,7 +356,7 @@ def test_the_demo_tells_its_story_and_is_right(tmp_path: Path) -> None:
     assert "of the largest value: right" in out
     assert "time on 1 thread: " in out
     assert max(map(len, out.splitlines())) <= 132
-    assert seconds_of_children() - before < 120  # it needs a tenth of it
+    assert seconds_of_children() - before < 120  # it needs a tenth of this
 
 
 @pytest.mark.slow
@@ -382,12 +384,12 @@ INTERRUPTED = {
     "in text that is executed": "exec('raise KeyboardInterrupt')\n",
     "in a destructor": "class Gone:\n    def __del__(self):\n        raise KeyboardInterrupt\nGone()\n",
 }
-"""Modules that Ctrl-C meets; of the last, Python goes on."""
+"""Modules during whose import Ctrl-C arrives; in the last one Python ignores it and goes on."""
 
 
 @pytest.mark.parametrize("command", [MODULE, script()], ids=["module", "script"])
 @pytest.mark.parametrize("how", INTERRUPTED)
-def test_control_c_ends_the_command_while_it_imports_its_modules(
+def test_control_c_ends_the_command_during_its_imports(
     command: Sequence[str], how: str, tmp_path: Path
 ) -> None:
     goes_on = f"import sys\nsys.path.remove({str(tmp_path)!r})\ndel sys.modules['numpy']\nimport numpy\n"
@@ -399,7 +401,7 @@ def test_control_c_ends_the_command_while_it_imports_its_modules(
     assert (child.returncode, errors) == (130, "tvmlite: interrupted\n")
 
 
-def test_a_reader_that_goes_away_is_no_error(folder: Path) -> None:
+def test_a_closed_output_pipe_is_no_error(folder: Path) -> None:
     command = f"'{sys.executable}' -m tvmlite show fixed.onnx --kernel all --form asm | head -1"
 
     done = subprocess.run(["sh", "-c", command], capture_output=True, text=True, timeout=HANGS)
@@ -408,7 +410,7 @@ def test_a_reader_that_goes_away_is_no_error(folder: Path) -> None:
     assert len(done.stdout.splitlines()) == 1
 
 
-def test_the_module_is_the_command(folder: Path) -> None:
+def test_python_dash_m_runs_the_command(folder: Path) -> None:
     child = process(["run", "fixed.onnx"])
     out, errors = child.communicate(timeout=HANGS)
 

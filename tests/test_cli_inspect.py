@@ -1,4 +1,4 @@
-"""``tvmlite inspect``: what is in a library, read and not run."""
+"""``tvmlite inspect`` prints the contents of a library without running it."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ def test_inputs_outputs_kernels_and_target_are_printed(tvmlite: Run) -> None:
     assert done.out.splitlines()[-2:] == ["1 kernels, in order of first use:", "  dense_pack+relu m 4x5"]
 
 
-def test_open_dimensions_are_named(tvmlite: Run) -> None:
+def test_open_dimensions_are_printed_by_name(tvmlite: Run) -> None:
     tvmlite("compile", "open model.onnx", "-o", "net.so")
     done = tvmlite("inspect", "net.so")
     assert "in/x:0  float32[n, 8]  in_x_0" in done.out
 
 
-def test_a_library_for_another_machine_is_called_so(tvmlite: Run) -> None:
+def test_a_library_for_another_machine_is_reported_as_such(tvmlite: Run) -> None:
     if importlib.util.find_spec("ziglang") is None:
         pytest.skip("no ziglang, which links for other machines")
     tvmlite("compile", "fixed.onnx", "-o", "net.a", "--target", "llvm -mtriple=riscv64-linux-musl")
@@ -46,29 +46,27 @@ def test_a_library_for_another_machine_is_called_so(tvmlite: Run) -> None:
     assert "they are of another kind of machine than this one" in done.out
 
 
-def test_all_metadata_comes_as_json(tvmlite: Run) -> None:
+def test_metadata_is_printed_as_json(tvmlite: Run) -> None:
     tvmlite("compile", "fixed.onnx", "-o", "net.so")
     fields = json.loads(tvmlite("inspect", "net.so", "--json").out)
     assert fields["input_names"] == ["in/x:0"]
     assert fields["entry"]["parameters"][0] == ["in_x_0", "input", "float32", [4, 8]]
 
 
-def test_what_a_library_needs_that_the_processor_lacks_is_named(
-    tvmlite: Run, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_missing_features_of_the_processor_are_named(tvmlite: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     tvmlite("compile", "fixed.onnx", "-o", "net.so")
     monkeypatch.setattr(inspect, "missing_features", lambda _: ["avx9999"])
     assert "this processor lacks avx9999" in tvmlite("inspect", "net.so").out
 
 
-def test_what_is_no_library_is_an_error(tvmlite: Run) -> None:
+def test_a_file_that_is_not_a_library_is_an_error(tvmlite: Run) -> None:
     model, missing = tvmlite("inspect", "fixed.onnx"), tvmlite("inspect", "nowhere.so")
     assert model.status == missing.status == 1
     assert "fixed.onnx does not end as a tvmlite library does" in model.err
     assert "there is no file 'nowhere.so'" in missing.err
 
 
-def test_levels_of_processors_are_listed_and_the_one_used_here(tvmlite: Run) -> None:
+def test_processor_levels_are_listed_with_the_one_used_here(tvmlite: Run) -> None:
     if Target.parse("native").triple.split("-")[0] != "x86_64":
         pytest.skip("levels are of x86-64")
     done = tvmlite("compile", "fixed.onnx", "-o", "net.so", "--cpu-levels", "baseline,avx2,amx")
@@ -83,13 +81,13 @@ def test_levels_of_processors_are_listed_and_the_one_used_here(tvmlite: Run) -> 
     assert [row[1] for row in table.values()].count("used") == 1
 
 
-def test_a_level_that_there_is_not_is_an_error(tvmlite: Run) -> None:
+def test_an_unknown_level_is_an_error(tvmlite: Run) -> None:
     done = tvmlite("compile", "fixed.onnx", "-o", "net.so", "--cpu-levels", "baseline,avx3")
     assert done.status == 1
     assert "there is no level 'avx3'; levels are baseline, avx2, avx512, vnni, amx" in done.err
 
 
-def test_an_archive_is_run_timed_and_inspected_as_a_library_is(tvmlite: Run) -> None:
+def test_an_archive_is_run_timed_and_inspected_like_a_library(tvmlite: Run) -> None:
     tvmlite("compile", "open model.onnx", "-o", "net.tar")
     run = tvmlite("run", "net.tar", "--dims", "n=3")
     assert run.status == 0, run.err

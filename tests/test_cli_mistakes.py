@@ -1,4 +1,4 @@
-"""What a user gets wrong on a command line: one clear message, nothing written, no traceback."""
+"""User mistakes on a command line give one clear message, write nothing, and show no traceback."""
 
 from __future__ import annotations
 
@@ -133,7 +133,7 @@ pytestmark = pytest.mark.usefixtures("threads")
         ),
     ],
 )
-def test_a_mistake_is_one_clear_message(
+def test_a_mistake_gives_one_clear_message(
     tvmlite: Run, folder: Path, words: str, status: int, message: str
 ) -> None:
     (folder / "text.onnx").write_text("this is no model\n")
@@ -155,7 +155,7 @@ def test_a_mistake_is_one_clear_message(
     assert not list(folder.glob("x.*"))
 
 
-def test_what_ends_an_export_is_said_before_a_model_is_compiled(
+def test_an_impossible_export_is_refused_before_compilation(
     tvmlite: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(export, "MOST_IN_C", 10)

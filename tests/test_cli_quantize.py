@@ -1,4 +1,4 @@
-"""The command that quantizes: what it prints and writes."""
+"""``tvmlite quantize``: what it prints and writes."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def test_relay_text_and_json_are_written(tvmlite: Run, folder: Path) -> None:
 
 
 @pytest.mark.usefixtures("data")
-def test_weights_have_few_bits_and_their_data_too(tvmlite: Run, folder: Path) -> None:
+def test_weight_only_quantization_with_4_bit_weights_and_int8_data(tvmlite: Run, folder: Path) -> None:
     words = ("--mode", "weight_only", "--bits", "4", "--group", "8", "--data-bits", "8")
     done = tvmlite("quantize", "fixed.onnx", "-o", "q.relay", *words, "--data", "calib.npz")
 
@@ -94,7 +94,7 @@ def test_the_same_records_give_the_same_library(tvmlite: Run, folder: Path) -> N
 
 
 @pytest.mark.usefixtures("data")
-def test_records_that_are_not_there_are_an_error_where_none_are_made(tvmlite: Run) -> None:
+def test_missing_records_are_an_error_without_measurements(tvmlite: Run) -> None:
     words = ("quantize", "fixed.onnx", "--data", "calib.npz", "-o", "q.so")
     done = tvmlite(*words, "--no-measure", "--records", "q.jsonl")
 
@@ -103,7 +103,7 @@ def test_records_that_are_not_there_are_an_error_where_none_are_made(tvmlite: Ru
 
 
 @pytest.mark.usefixtures("data")
-def test_a_model_is_compared_with_what_onnxruntime_quantizes(tvmlite: Run) -> None:
+def test_a_quantized_model_is_compared_with_onnxruntimes(tvmlite: Run) -> None:
     words = ("--against", "onnxruntime", "--rounds", "1", "--no-measure")
     done = tvmlite("quantize", "fixed.onnx", "--data", "calib.npz", "-o", "q.so", *words)
 
@@ -116,7 +116,7 @@ def test_a_model_is_compared_with_what_onnxruntime_quantizes(tvmlite: Run) -> No
     assert times == ["tvmlite", "tvmlite", "onnxruntime"]
 
 
-def test_operands_of_16_bits_are_compiled_and_reported(tvmlite: Run, folder: Path, data: np.ndarray) -> None:
+def test_bfloat16_operands_are_compiled_and_reported(tvmlite: Run, folder: Path, data: np.ndarray) -> None:
     words = ("--mode", "bfloat16", "--no-measure", "--report", "q.html")
     done = tvmlite("quantize", "fixed.onnx", "--data", "calib.npz", "-o", "q.so", *words)
     np.savez(folder / "in.npz", **{"in/x:0": data[:4]})
@@ -129,9 +129,9 @@ def test_operands_of_16_bits_are_compiled_and_reported(tvmlite: Run, folder: Pat
     assert 0 < np.abs(np.load(folder / "out.npz")["y"] - expected).max() < 0.02 * expected.max()
 
 
-def test_dynamic_quantization_takes_no_data(tvmlite: Run) -> None:
+def test_dynamic_quantization_needs_no_data(tvmlite: Run) -> None:
     assert tvmlite("quantize", "open model.onnx", "-o", "q.so", "--mode", "dynamic").status == 0
 
 
-def test_marks_are_shown(tvmlite: Run) -> None:
+def test_quantization_annotations_are_shown(tvmlite: Run) -> None:
     assert "annotation.quantize(" in tvmlite("show", "fixed.onnx", "--pass", "quantize_annotate").out

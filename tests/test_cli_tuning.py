@@ -1,4 +1,4 @@
-"""The commands of tuning: tune, what to do with its records, replay."""
+"""The commands of tuning: tune, the use of its records, replay."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ pytestmark = pytest.mark.usefixtures("threads")
 
 
 @pytest.mark.slow
-def test_a_model_is_tuned_compiled_with_the_records_and_a_record_replayed(tvmlite: Run, folder: Path) -> None:
+def test_a_model_is_tuned_compiled_with_records_and_a_record_replayed(tvmlite: Run, folder: Path) -> None:
     search = ("--trials", "4", "--tuner", "random", "--no-decisions", "--report", "tune.html")
     tuned = tvmlite("tune", "conv.onnx", "-o", "tune.jsonl", *search)
     compiled = tvmlite(
@@ -52,7 +52,7 @@ def test_a_model_is_tuned_compiled_with_the_records_and_a_record_replayed(tvmlit
 
 
 @pytest.mark.slow
-def test_decisions_are_records_too_and_no_kernels_to_replay(tvmlite: Run, folder: Path) -> None:
+def test_decisions_are_records_that_cannot_be_replayed(tvmlite: Run, folder: Path) -> None:
     tuned = tvmlite("tune", "conv.onnx", "-o", "decided.jsonl", "--trials", "1", "--tuner", "random")
     first = json.loads((folder / "decided.jsonl").read_text().splitlines()[0])
     compiled = tvmlite("compile", "conv.onnx", "-o", "net.so", "--records", "decided.jsonl", "--report")
@@ -65,7 +65,7 @@ def test_decisions_are_records_too_and_no_kernels_to_replay(tvmlite: Run, folder
     assert "a decision about a graph, which has no kernel of its own" in replayed.err
 
 
-def test_mistakes_in_commands_of_tuning_are_told(tvmlite: Run, folder: Path) -> None:
+def test_mistakes_in_tuning_commands_are_reported(tvmlite: Run, folder: Path) -> None:
     (folder / "bad.jsonl").write_text('{"v": 1}\n')
 
     untuned = tvmlite("compile", "fixed.onnx", "-o", "net.so", "--require-tuned")
@@ -85,7 +85,7 @@ def test_mistakes_in_commands_of_tuning_are_told(tvmlite: Run, folder: Path) -> 
     assert (broken.status, "ParseError: fields" in broken.err) == (1, True)
 
 
-def test_the_command_that_takes_what_was_found_is_quoted_and_has_every_option() -> None:
+def test_the_suggested_compile_command_is_quoted_and_has_all_options() -> None:
     words = ["tune", "a b.onnx", "-o", "t 1.jsonl", "--input-shapes", 'x:[1,"h"]', "--sizes", "h=3"]
     words += ["--error-bound", "1e-4", "--opt-level", "4", "--threads", "1", "--trials", "3"]
     options = cli.parser().parse_whole(words)

@@ -40,7 +40,7 @@ def _cases() -> list[Any]:
 
 
 def _verdict(case: Any) -> str:
-    """``pass``, ``unsupported``, or what went wrong."""
+    """``pass``, ``unsupported``, or a description of the failure."""
     try:
         model = onnx_backend.TvmliteBackend.prepare(case.model)
         for inputs, expected in case.data_sets:
@@ -78,7 +78,7 @@ def _array(value: Any) -> Any:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("part", range(PARTS))
-def test_no_node_test_is_wrong_and_most_pass(part: int, tmp_path_factory: pytest.TempPathFactory) -> None:
+def test_no_onnx_node_test_fails_and_most_pass(part: int, tmp_path_factory: pytest.TempPathFactory) -> None:
     verdicts = {case.name: _verdict(case) for case in _cases()[part::PARTS]}
 
     by_verdict = Counter("wrong" if v not in ("pass", "unsupported") else v for v in verdicts.values())
@@ -98,7 +98,7 @@ def _all_counts(counts: Counter[str], part: int, folder: Path) -> Counter[str] |
     return sum((Counter(json.loads(path.read_text())) for path in done), Counter())
 
 
-def test_one_node_runs_without_a_model() -> None:
+def test_a_single_node_runs_without_a_model() -> None:
     x, y = np.array([1, -2, 3], np.float32), np.array([[4], [5]], np.float32)
 
     (made,) = onnx_backend.TvmliteBackend.run_node(helper.make_node("Sub", ["x", "y"], ["z"]), [x, y])
@@ -106,6 +106,6 @@ def test_one_node_runs_without_a_model() -> None:
     np.testing.assert_array_equal(made, x - y)
 
 
-def test_the_backend_supports_the_processor_only() -> None:
+def test_the_backend_supports_only_the_cpu() -> None:
     assert onnx_backend.TvmliteBackend.supports_device("CPU")
     assert not onnx_backend.TvmliteBackend.supports_device("CUDA")

@@ -1,4 +1,4 @@
-"""What is public besides ``te`` and ``relay``, called with wrong things by ``tests/fuzz/constructors.py``."""
+"""Public names outside ``te`` and ``relay``, called with wrong values by ``tests/fuzz/constructors.py``."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def _function() -> Any:
 
 
 def _examples() -> dict[str, list[dict[str, Any]]]:
-    """Right arguments of functions."""
+    """Valid arguments of functions."""
     a = te.placeholder((4,), name="A")
     b = te.compute((4,), lambda i: a[i] + 1.0, name="B")
     s, task, record = te.create_schedule(b.op), _task(), _record()
@@ -154,7 +154,7 @@ def _functions() -> Iterator[tuple[str, Callable[..., Any]]]:
 
 
 def _objects() -> dict[str, tuple[Any, dict[str, dict[str, Any]]]]:
-    """Things that have methods, and right arguments of those."""
+    """Objects, and valid arguments of their methods."""
     x, y = np.ones((2, 3), "float32"), np.ones(5, "float32")
     space, task = autotune.ConfigSpace(), _task()
     space.define_split("tile", 8, num_outputs=2)
@@ -228,7 +228,7 @@ def _objects() -> dict[str, tuple[Any, dict[str, dict[str, Any]]]]:
 
 
 def _method(kind: str, name: str) -> Subject:
-    """The method ``name`` of a new thing of that ``kind``."""
+    """The method ``name`` of a new object of that ``kind``."""
     owner, methods = _objects()[kind]
     words = ("input", "shape", "knob", "argument", "given", "json", "fields", "error is", kind)
     fixed = ("number", "repeat", "budget") if name.startswith("time") else ()
@@ -264,7 +264,7 @@ def _subjects() -> list[Subject]:
 
 
 def _wrong() -> list[Any]:
-    """Things of all kinds, right in some places."""
+    """Values of many kinds, each valid for some argument."""
     a = te.placeholder((4,), name="A")
     return [
         a, te.create_schedule(te.compute((4,), lambda i: a[i]).op), _module(), _task(), _record(),
@@ -277,7 +277,7 @@ def _wrong() -> list[Any]:
 
 
 def _used(result: Any) -> None:
-    """What a user does next: print it, enter it."""
+    """Use ``result`` as a user would: print it, enter it as a context."""
     if not isinstance(result, (np.ndarray, autotune.Task, autotune.Record)):  # nor what Python prints of them
         str(result)
         repr(result)
@@ -288,7 +288,7 @@ def _used(result: Any) -> None:
 
 @pytest.mark.usefixtures("threads")
 @pytest.mark.filterwarnings("ignore")
-def test_every_call_answers_or_says_what_is_wrong(
+def test_every_call_succeeds_or_raises_a_clear_error(
     request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)

@@ -1,4 +1,4 @@
-"""If, Loop and Scan with conditions and counts that only a run tells, compiled; against onnxruntime."""
+"""If, Loop and Scan with conditions and counts known only at run time, compared with onnxruntime."""
 
 import shutil
 from pathlib import Path
@@ -23,7 +23,7 @@ TARGETS = ["native", *(["c"] if shutil.which("cc") else [])]
 
 
 @pytest.mark.parametrize("target", TARGETS)
-def test_a_branch_is_chosen_when_the_model_runs(target: str) -> None:
+def test_a_branch_is_chosen_at_run_time(target: str) -> None:
     then = graph([node("Exp", ["x"], ["t1"]), node("Add", ["t1", "y"], ["t2"])], outputs=[("t2", FLOAT)])
     otherwise = graph([node("Mul", ["x", "y"], ["e2"])], outputs=[("e2", FLOAT)])
     proto = model(
@@ -40,7 +40,7 @@ def test_a_branch_is_chosen_when_the_model_runs(target: str) -> None:
 
 
 @pytest.mark.parametrize("target", TARGETS)
-def test_branches_may_give_different_extents(target: str) -> None:
+def test_branches_may_have_results_of_different_extents(target: str) -> None:
     then = graph([node("NonZero", ["x"], ["t"])], outputs=[("t", INT64)])
     otherwise = graph(
         [node("Shape", ["x"], ["s"]), node("Unsqueeze", ["s", "zero"], ["e"])], outputs=[("e", INT64)]
@@ -57,7 +57,7 @@ def test_branches_may_give_different_extents(target: str) -> None:
 
 
 @pytest.mark.parametrize("target", TARGETS)
-def test_a_condition_ends_a_loop_and_so_decides_its_rows(target: str) -> None:
+def test_a_condition_ends_a_loop_and_determines_its_number_of_rows(target: str) -> None:
     body = graph(
         [
             node("Add", ["s", "x"], ["s2"]),
@@ -86,7 +86,7 @@ def test_a_condition_ends_a_loop_and_so_decides_its_rows(target: str) -> None:
 
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("most", [2**31 - 1, None])
-def test_sizes_decide_whether_a_loop_begins(target: str, most: int | None) -> None:
+def test_a_loop_begins_only_if_its_size_condition_holds(target: str, most: int | None) -> None:
     """Keras' recurrent layers become a Loop whose first condition is ``0 < steps``, of an open size."""
     body = graph(
         [
@@ -117,7 +117,7 @@ def test_sizes_decide_whether_a_loop_begins(target: str, most: int | None) -> No
 @pytest.mark.slow
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("counted", [True, False])
-def test_a_state_that_is_only_written_may_begin_as_anything(target: str, counted: bool) -> None:
+def test_a_state_that_is_never_read_may_change_its_shape(target: str, counted: bool) -> None:
     body = graph(
         [
             node("Add", ["total", "x"], ["next"]),
@@ -145,7 +145,7 @@ def test_a_state_that_is_only_written_may_begin_as_anything(target: str, counted
 
 
 @pytest.mark.parametrize("target", TARGETS)
-def test_states_of_a_counted_loop_may_change_places(target: str) -> None:
+def test_states_of_a_counted_loop_may_be_swapped(target: str) -> None:
     body = graph(
         [
             node("Add", ["s", "x"], ["s2"]),
@@ -166,7 +166,7 @@ def test_states_of_a_counted_loop_may_change_places(target: str) -> None:
 
 
 @pytest.mark.parametrize("target", TARGETS)
-def test_a_branch_inside_a_loop_reads_what_is_around_both(target: str) -> None:
+def test_a_branch_inside_a_loop_reads_outer_values(target: str) -> None:
     then = graph([node("Add", ["s", "x"], ["a"])], outputs=[("a", FLOAT)])
     otherwise = graph([node("Sub", ["s", "x"], ["b"])], outputs=[("b", FLOAT)])
     body = graph(
@@ -191,7 +191,7 @@ def test_a_branch_inside_a_loop_reads_what_is_around_both(target: str) -> None:
 
 
 @pytest.mark.parametrize("target", TARGETS)
-def test_a_scan_goes_over_sequences_of_any_length(target: str) -> None:
+def test_a_scan_runs_over_sequences_of_any_length(target: str) -> None:
     body = graph(
         [node("Add", ["s", "e"], ["s2"]), node("Mul", ["s2", "g"], ["o"])],
         [("s", FLOAT), ("e", FLOAT), ("g", FLOAT)],
@@ -221,7 +221,7 @@ def endless(shape_of_state: list[Any], change: onnx.NodeProto) -> onnx.ModelProt
     )
 
 
-def test_a_loop_without_end_stops_at_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_endless_loop_stops_at_the_iteration_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TVMLITE_LOOP_LIMIT", "1000")
     module = from_onnx(endless([2], node("Neg", ["s"], ["s2"])))
     lib = tvmlite.compile(module)
@@ -234,7 +234,7 @@ def test_a_loop_without_end_stops_at_a_limit(monkeypatch: pytest.MonkeyPatch) ->
 
 
 def counted(always: bool, **constants: np.ndarray) -> onnx.ModelProto:
-    """A loop of ``m`` turns, an input unless it is constant, whose condition always holds."""
+    """A loop of ``m`` iterations (an input unless it is constant) whose condition always holds."""
     body = graph(
         [
             node("Neg", ["s"], ["s2"]),
@@ -251,7 +251,7 @@ def counted(always: bool, **constants: np.ndarray) -> onnx.ModelProto:
 
 @pytest.mark.parametrize("target", [*TARGETS, "exported"])
 @pytest.mark.parametrize("turns", [None, 2**31 - 1, 2**63 - 1])
-def test_a_loop_without_a_number_of_turns_has_a_limit_in_seconds(
+def test_a_loop_without_an_iteration_count_has_a_time_limit(
     turns: int | None, target: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setattr(config, "loop_seconds", lambda: 0)
@@ -277,7 +277,7 @@ def test_a_loop_without_a_number_of_turns_has_a_limit_in_seconds(
         (-1, "Less", "bound counter"),
     ],
 )
-def test_a_loop_that_counts_to_its_end_is_no_matter_of_time(
+def test_a_loop_that_counts_to_a_bound_has_no_time_limit(
     step: int, compare: str, order: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(config, "loop_seconds", lambda: 0)
@@ -307,7 +307,7 @@ def test_a_loop_that_counts_to_its_end_is_no_matter_of_time(
     assert abs(int(made["end"]) - n) <= abs(step)
 
 
-def test_a_counter_that_stands_still_or_goes_away_from_its_bound_is_no_end() -> None:
+def test_only_a_counter_that_approaches_its_bound_ends_a_loop() -> None:
     index, state, bound = (Var(name, tensor_type((), "int64")) for name in ("turn", "k", "n"))
     less = relay.make("less", state, bound)
     up, down = relay.make("add", state, relay.const(1)), relay.make("subtract", state, relay.const(1))
@@ -320,7 +320,7 @@ def test_a_counter_that_stands_still_or_goes_away_from_its_bound_is_no_end() -> 
     assert not must_end(index, [state], relay.Tuple([relay.make("logical_or", less, less), up]))
 
 
-def test_the_interpreter_has_the_limit_in_seconds_too(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_interpreter_has_the_same_time_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(config, "loop_seconds", lambda: 0)
     module = from_onnx(endless([2], node("Neg", ["s"], ["s2"])))
 
@@ -329,7 +329,7 @@ def test_the_interpreter_has_the_limit_in_seconds_too(monkeypatch: pytest.Monkey
 
 
 @pytest.mark.parametrize("always", [True, False])
-def test_a_number_of_turns_that_the_data_give_is_no_matter_of_time(
+def test_an_iteration_count_from_the_data_has_no_time_limit(
     always: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(config, "loop_seconds", lambda: 0)
@@ -341,7 +341,7 @@ def test_a_number_of_turns_that_the_data_give_is_no_matter_of_time(
         lib.run({**feed, "m": np.array(2**62)})
 
 
-def test_a_model_whose_only_loop_has_no_end_is_refused_at_import() -> None:
+def test_a_model_with_a_provably_endless_loop_is_refused_at_import() -> None:
     with pytest.raises(UnsupportedError, match=r"(?s)an endless loop.*node \"spin\""):
         from_onnx(counted(True, m=np.array(2**63 - 1)))
 

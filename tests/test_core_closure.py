@@ -1,4 +1,4 @@
-"""The core of te, which lowers and compiles float32 computes: how much it imports, and that it is enough."""
+"""The core of te, which compiles float32 computes: how much it imports, and that it is sufficient."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ ROOTS = (
 """What the program below imports, directly or not."""
 
 MOST_LINES = 9_388
-"""The goal is 6,000. Lower this with every step towards it."""
+"""The goal is 6,000: lower this with every step towards it."""
 
 PROGRAM = """
 import ctypes, sys
@@ -82,7 +82,7 @@ def module_file(name: str) -> Path | None:
 
 
 def imports_of(tree: ast.AST) -> list[str]:
-    """The names imported anywhere in a module, also inside functions, but for those of type checkers."""
+    """The names imported anywhere in a module, also inside functions, except for type checking."""
     names: list[str] = []
     todo: list[ast.AST] = [tree]
     while todo:

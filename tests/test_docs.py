@@ -1,4 +1,4 @@
-"""What the pages say holds: each block of Python runs alone, commands parse, links lead somewhere."""
+"""The pages are right: each block of Python runs alone, commands parse, links resolve."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ PAGES = (
     *sorted(HOW_IT_WORKS.glob("*.md")),
 )
 FRONT = (ROOT / "README.md", DOCS / "schedules.md")
-"""Pages whose blocks run in every test run; those of the others are slow together."""
+"""Pages whose blocks run in every test run; the blocks of the other pages are marked slow."""
 
 LINKED = (*PAGES, ROOT / "ARCHITECTURE.md", ROOT / "CHANGELOG.md")
 
@@ -56,7 +56,7 @@ def _blocks() -> list[object]:
 
 
 def _run(code: str, folder: Path, **environment: str) -> str:
-    """What ``code`` prints, run in a process of its own."""
+    """The output of ``code``, run in a separate process."""
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(p for p in sys.path if p), **environment}
     command = [sys.executable, "-c", code]
 
@@ -76,21 +76,21 @@ def test_a_block_runs_alone(page: Path, block: str, tmp_path: Path) -> None:
     _run(block, tmp_path)
 
 
-def test_the_loops_on_the_page_of_schedules_are_those_that_its_code_prints(tmp_path: Path) -> None:
+def test_the_page_of_schedules_shows_the_loops_that_its_code_prints(tmp_path: Path) -> None:
     page = DOCS / "schedules.md"
     (shown,) = re.findall(r"^```\n(def .*?)^```", page.read_text(encoding="utf-8"), re.M | re.S)
 
     assert shown in _run(blocks_of(page)[0], tmp_path)
 
 
-def test_every_level_is_documented() -> None:
+def test_every_optimization_level_is_documented() -> None:
     rows = re.findall(r"^\| (\d) \| ", (DOCS / "graph.md").read_text(encoding="utf-8"), re.M)
 
     assert [int(row) for row in rows] == list(range(passes.MAX_LEVEL + 1))
 
 
 @pytest.mark.slow
-def test_a_changed_operator_of_the_users_is_compiled_anew(tmp_path: Path) -> None:
+def test_a_changed_user_operator_is_compiled_again(tmp_path: Path) -> None:
     code = blocks_of(DOCS / "adding_an_operator.md")[0]
     use = """
 import tvmlite
@@ -116,7 +116,7 @@ def test_readme_is_short() -> None:
     assert len((ROOT / "README.md").read_text(encoding="utf-8").splitlines()) <= 200
 
 
-def test_readme_leads_to_every_page() -> None:
+def test_readme_links_to_every_page() -> None:
     links = set(re.findall(r"\]\(([^)#]+)", (ROOT / "README.md").read_text(encoding="utf-8")))
 
     assert {f"docs/{page.name}" for page in DOCS.glob("*.md")} <= links
@@ -129,7 +129,7 @@ def _anchors(page: Path) -> set[str]:
 
 
 @pytest.mark.parametrize("page", LINKED, ids=lambda page: page.name)
-def test_links_lead_somewhere(page: Path) -> None:
+def test_links_on_pages_resolve(page: Path) -> None:
     for link in re.findall(r"\]\(([^)\s]+)\)", page.read_text(encoding="utf-8")):
         if link.startswith("https://"):
             continue
@@ -140,7 +140,7 @@ def test_links_lead_somewhere(page: Path) -> None:
 
 
 @pytest.mark.parametrize("page", LINKED, ids=lambda page: page.name)
-def test_files_of_the_package_that_a_page_names_exist(page: Path) -> None:
+def test_files_named_on_pages_exist(page: Path) -> None:
     here = [str(path.relative_to(ROOT)) for path in (ROOT / "tvmlite").rglob("*.*")]
     for name in re.findall(r"`((?:\w+/)+\w+\.(?:py|c))`", page.read_text(encoding="utf-8")):
         assert (ROOT / name).exists() or any(f"/{path}".endswith(f"/{name}") for path in here), name
@@ -158,7 +158,7 @@ def _commands(page: Path) -> Iterator[str]:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_commands_are_understood(page: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_commands_on_pages_parse(page: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for command in _commands(page):
         try:
             parsed = cli.parser().parse_args(shlex.split(command)[1:])
@@ -173,14 +173,14 @@ def test_every_command_is_on_its_page() -> None:
     assert set(re.findall(r"^\| `tvmlite (\w+)` \|", page, re.M)) == {one.NAME for one in cli.COMMANDS}
 
 
-def test_every_environment_variable_is_on_a_page() -> None:
+def test_every_environment_variable_is_documented() -> None:
     config = (ROOT / "tvmlite" / "core" / "config.py").read_text(encoding="utf-8")
     page = (DOCS / "python.md").read_text(encoding="utf-8")
 
     assert set(re.findall(r"TVMLITE_\w+", config)) == set(re.findall(r"TVMLITE_\w+(?==)", page))
 
 
-def test_the_picture_and_the_means_of_readme_are_those_of_the_table() -> None:
+def test_the_plot_and_means_in_the_readme_match_the_table() -> None:
     spec = importlib.util.spec_from_file_location("plot_models", DOCS / "plot_models.py")
     assert spec is not None
     assert spec.loader is not None

@@ -1,4 +1,4 @@
-"""Compiling and building: arguments checked, kernels cached, every level inspectable, the same every time."""
+"""The driver checks arguments, caches kernels, shows every form of the code, and is deterministic."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def test_one_library_serves_every_size(lib: CompiledModule, rows: int) -> None:
         _assert_right(lib(*_arguments(rows)), *_arguments(rows))
 
 
-def test_run_takes_and_gives_names(lib: CompiledModule) -> None:
+def test_run_takes_inputs_and_gives_outputs_by_name(lib: CompiledModule) -> None:
     x, y = _arguments()
 
     outputs = lib.run({"y": y, "x": x})
@@ -88,7 +88,7 @@ def test_run_takes_and_gives_names(lib: CompiledModule) -> None:
     _assert_right(tuple(outputs.values()), x, y)
 
 
-def test_inputs_may_be_strided_reversed_read_only_or_of_the_other_byte_order(lib: CompiledModule) -> None:
+def test_inputs_of_any_strides_and_byte_order_are_accepted(lib: CompiledModule) -> None:
     x, y = _arguments()
     wide = np.zeros((8, 6), np.float32)
     wide[:, ::2] = x.T
@@ -114,7 +114,7 @@ def test_inputs_may_be_strided_reversed_read_only_or_of_the_other_byte_order(lib
         ({"x": None, "y": _arguments()[1]}, "'x' is a NoneType, expected an array"),
     ],
 )
-def test_wrong_inputs_are_errors_that_name_them(
+def test_error_of_a_wrong_input_names_it(
     lib: CompiledModule, arguments: dict[str, np.ndarray], message: str
 ) -> None:
     with pytest.raises(InputError, match=message):
@@ -129,7 +129,7 @@ def test_too_many_inputs_are_an_error(lib: CompiledModule) -> None:
 # What cannot be compiled.
 
 
-def test_what_is_no_module_is_an_error() -> None:
+def test_an_argument_that_is_not_a_module_or_schedule_is_an_error() -> None:
     with pytest.raises(InputError, match=r"(?s)a str given, expected a relay module.*from_onnx"):
         tvmlite.compile("model.onnx")  # type: ignore[arg-type]
     with pytest.raises(InputError, match=r"(?s)a str given, expected a schedule.*create_schedule"):
@@ -141,7 +141,7 @@ def test_a_module_without_main_is_an_error() -> None:
         tvmlite.compile(relay.IRModule({"f": _module().main}))
 
 
-def test_a_variable_from_nowhere_is_an_error() -> None:
+def test_an_unbound_variable_is_an_error() -> None:
     x = relay.var("x", (3,))
 
     with pytest.raises(VerifyError, match="variable %stray is not bound"):
@@ -149,7 +149,7 @@ def test_a_variable_from_nowhere_is_an_error() -> None:
 
 
 @pytest.mark.parametrize("name", ["my model", "2d", "", "int", "größe"])
-def test_a_name_that_c_cannot_write_is_an_error(name: str) -> None:
+def test_a_name_that_is_not_a_c_identifier_is_an_error(name: str) -> None:
     with pytest.raises(InputError, match=f"name '{name}' is not a C identifier"):
         tvmlite.compile(_module(), name=name)
 
@@ -161,7 +161,7 @@ def test_a_wrong_target_or_level_is_an_error() -> None:
         tvmlite.compile(_module(), opt_level=9)
 
 
-def test_a_model_that_asks_for_terabytes_is_an_error() -> None:
+def test_a_model_that_needs_terabytes_is_an_error() -> None:
     x = relay.var("x", (1 << 20,))
     wide = relay.broadcast_to(relay.exp(x), shape=(1 << 20, 1 << 20))
     output = tvmlite.compile(relay.Function((x,), wide))
@@ -186,7 +186,7 @@ def test_every_form_of_every_kernel_can_be_read(lib: CompiledModule) -> None:
             assert name in lib.source(form, name)
 
 
-def test_an_unknown_kernel_or_form_is_an_error_that_lists_them(lib: CompiledModule) -> None:
+def test_error_of_an_unknown_kernel_or_form_lists_the_known_ones(lib: CompiledModule) -> None:
     with pytest.raises(InputError, match=f"no kernel 'nope'; there are .*{lib.kernel_names[0]}"):
         lib.source("loops", "nope")
     with pytest.raises(InputError, match="no form 'ptx'; there are loops, legal, llvm, optimized, asm, c"):
@@ -200,7 +200,7 @@ def test_the_report_has_a_row_for_each_kernel(lib: CompiledModule) -> None:
     assert len(str(lib.report).splitlines()) == 1 + len(lib.report.rows)
 
 
-def test_progress_is_told() -> None:
+def test_progress_is_reported_for_each_kernel() -> None:
     told: list[tuple[str, int, int]] = []
 
     made = tvmlite.compile(_module(), progress=lambda *what: told.append(what))
@@ -247,7 +247,7 @@ def test_two_outputs_are_returned_together(target: str) -> None:
 # Levels, verification, dumps, determinism.
 
 
-def test_convolutions_are_off_only_where_a_bound_allows_it_and_by_no_more() -> None:
+def test_winograd_is_used_only_within_the_error_bound() -> None:
     rng = np.random.default_rng(0)
     x = relay.var("x", shape=(1, 16, 24, 25), dtype="float32")
     weight = rng.standard_normal((32, 16, 3, 3)).astype(np.float32)
@@ -264,7 +264,7 @@ def test_convolutions_are_off_only_where_a_bound_allows_it_and_by_no_more() -> N
     assert np.abs(exact(image) - want).max() <= 1e-6 * np.abs(want).max()
 
 
-def test_every_level_gives_the_same_answer_from_another_graph() -> None:
+def test_levels_give_different_graphs_with_the_same_results() -> None:
     model = models.light_model("squeezenet")
     module, feeds = from_onnx(model), models.inputs_for(model)
     made = {level: tvmlite.compile(module, opt_level=level) for level in (0, 1, 3)}
@@ -275,8 +275,8 @@ def test_every_level_gives_the_same_answer_from_another_graph() -> None:
     assert len({str(lib.module) for lib in made.values()}) == len(made)
 
 
-def test_each_level_makes_another_graph_of_the_same_meaning() -> None:
-    """What each level adds has something to do: a constant, a scale and a dead sum, and weights."""
+def test_each_level_adds_its_own_optimizations_and_keeps_the_result() -> None:
+    """Each level has something to optimize: a constant, a scale and an addition of 0, and weights."""
     weights = np.random.default_rng(1).standard_normal((8, 8)).astype(np.float32)
     x = relay.var("x", (4, 8))
     product = relay.nn.dense(x, relay.add(relay.const(weights), relay.const(weights)))
@@ -300,7 +300,7 @@ def test_each_level_makes_another_graph_of_the_same_meaning() -> None:
     assert "nn.contrib_dense_pack" in graphs[3]
 
 
-def test_the_ir_is_verified_and_dumped_when_asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_ir_is_verified_and_dumped_on_request(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TVMLITE_VERIFY", "1")
     monkeypatch.setenv("TVMLITE_DUMP", str(tmp_path))
     monkeypatch.setenv("TVMLITE_CACHE", "off")
@@ -361,7 +361,7 @@ def _answer(child: subprocess.Popen[str]) -> tuple[str, list[str], int]:
 
 
 @pytest.mark.slow
-def test_two_processes_give_the_same_bytes_whatever_their_hash_seed(tmp_path: Path) -> None:
+def test_compiled_bytes_do_not_depend_on_the_hash_seed(tmp_path: Path) -> None:
     children = [_child(tmp_path / f"{seed}.so", "off", "zoo", PYTHONHASHSEED=seed) for seed in ("1", "4242")]
 
     first, second = map(_answer, children)
@@ -381,7 +381,7 @@ def three_processes(monkeypatch: pytest.MonkeyPatch, empty_cache: Path) -> None:
 
 
 @pytest.mark.slow
-def test_kernels_of_several_processes_are_those_of_one(
+def test_kernels_compiled_by_several_processes_equal_those_of_one(
     three_processes: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     module = from_onnx(models.light_model("squeezenet"))
@@ -397,7 +397,7 @@ def test_kernels_of_several_processes_are_those_of_one(
 
 
 @pytest.mark.slow
-def test_an_error_of_another_process_is_the_users(
+def test_an_error_in_a_child_process_is_raised_in_the_callers(
     three_processes: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     parent, lowered_group = os.getpid(), kernels.lowered_group
@@ -427,7 +427,7 @@ def test_a_second_compilation_comes_from_the_cache(empty_cache: Path) -> None:
     _assert_right(second(*_arguments()), *_arguments())
 
 
-def test_an_entry_of_another_shape_or_target_is_not_taken(empty_cache: Path) -> None:
+def test_a_cache_entry_of_another_shape_or_target_is_not_used(empty_cache: Path) -> None:
     tvmlite.compile(_module(3))
 
     assert not any(row.from_cache for row in tvmlite.compile(_module(4)).report.rows)
@@ -435,7 +435,7 @@ def test_an_entry_of_another_shape_or_target_is_not_taken(empty_cache: Path) -> 
     assert not any(row.from_cache for row in narrow.report.rows)
 
 
-def test_an_object_is_kept_once(empty_cache: Path) -> None:
+def test_an_object_is_stored_in_the_cache_once(empty_cache: Path) -> None:
     made = tvmlite.compile(_module())
     stored = [path.read_bytes() for path in empty_cache.glob("??/*")]
 
@@ -443,7 +443,7 @@ def test_an_object_is_kept_once(empty_cache: Path) -> None:
         assert sum(kernel.object in content for content in stored) == 1
 
 
-def test_after_an_edit_of_the_compiler_kernels_are_lowered_again(
+def test_kernels_are_compiled_again_after_an_edit_of_the_compiler(
     monkeypatch: pytest.MonkeyPatch, empty_cache: Path
 ) -> None:
     tvmlite.compile(_module())
@@ -468,7 +468,7 @@ def test_a_kernel_whose_object_was_removed_is_compiled_again(empty_cache: Path) 
     _assert_right(second(*_arguments()), *_arguments())
 
 
-def test_a_kernel_of_a_template_from_elsewhere_is_not_kept(
+def test_a_kernel_of_a_user_defined_template_is_not_cached(
     monkeypatch: pytest.MonkeyPatch, empty_cache: Path
 ) -> None:
     tvmlite.compile(_module())
@@ -478,7 +478,7 @@ def test_a_kernel_of_a_template_from_elsewhere_is_not_kept(
 
 
 @pytest.mark.parametrize("spoil", ["empty", "half", "flipped", "text"])
-def test_a_spoilt_entry_is_replaced(spoil: str, empty_cache: Path) -> None:
+def test_a_damaged_cache_entry_is_replaced(spoil: str, empty_cache: Path) -> None:
     tvmlite.compile(_module())
     entries = [path for path in empty_cache.glob("??/*") if path.is_file()]
     assert entries
@@ -526,7 +526,7 @@ def test_a_killed_compilation_leaves_a_usable_cache(tmp_path: Path) -> None:
     assert objects == plain
 
 
-def test_no_cache_is_used_when_it_is_off(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_the_cache_can_be_switched_off(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("TVMLITE_CACHE", "off")
 
@@ -534,9 +534,7 @@ def test_no_cache_is_used_when_it_is_off(monkeypatch: pytest.MonkeyPatch, tmp_pa
     assert not list(tmp_path.rglob("tvmlite"))
 
 
-def test_a_cache_that_cannot_be_written_is_told_and_done_without(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_unwritable_cache_is_a_warning(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "file").write_text("in the way")
     monkeypatch.setenv("TVMLITE_CACHE", str(tmp_path / "file" / "cache"))
 
@@ -546,11 +544,11 @@ def test_a_cache_that_cannot_be_written_is_told_and_done_without(
     _assert_right(lib(*_arguments()), *_arguments())
 
 
-# Values on the way.
+# Intermediate values.
 
 
 @pytest.mark.slow
-def test_any_value_of_a_model_can_be_had() -> None:
+def test_run_until_gives_any_value_of_a_model() -> None:
     model = models.minilm(layers=1, hidden=24, heads=2)
     feeds = models.inputs_for(model, dims={"batch": 2, "sequence": 5})
     lib = tvmlite.compile(from_onnx(model))
@@ -563,7 +561,7 @@ def test_any_value_of_a_model_can_be_had() -> None:
     np.testing.assert_allclose(lib.until(attention.name).run(feeds)[attention.name], expected, 1e-4, 1e-6)
 
 
-def test_a_node_of_several_outputs_gives_them_all() -> None:
+def test_run_until_a_node_gives_all_its_outputs() -> None:
     split = onnx.helper.make_node("Split", ["x"], ["a", "b"], "halves", axis=0, num_outputs=2)
     join = onnx.helper.make_node("Sub", ["a", "b"], ["y"], "difference")
     x = np.arange(6, dtype=np.float32).reshape(2, 3)
@@ -577,7 +575,7 @@ def test_a_node_of_several_outputs_gives_them_all() -> None:
     np.testing.assert_array_equal(lib.run_until("x", x), x)
 
 
-def test_an_unknown_value_is_an_error_that_lists_near_names() -> None:
+def test_error_of_an_unknown_value_lists_similar_names() -> None:
     join = onnx.helper.make_node("Relu", ["x"], ["y"], "encoder/layer_1/relu")
     lib = tvmlite.compile(from_onnx(small_models.model([join], [small_models.tensor("x")])))
 
@@ -592,7 +590,7 @@ def test_an_unknown_value_is_an_error_that_lists_near_names() -> None:
 # Sizes with kernels of their own.
 
 
-def test_chosen_sizes_have_kernels_of_their_own_beside_those_for_all() -> None:
+def test_chosen_sizes_have_specialized_kernels() -> None:
     plain = tvmlite.compile(_module())
     chosen = tvmlite.compile(_module(), shape={"n": [1, 4]})
 
@@ -606,7 +604,7 @@ def test_chosen_sizes_have_kernels_of_their_own_beside_those_for_all() -> None:
     assert not (set(ran[1]) | set(ran[4])) & set(plain.kernel_names)
 
 
-def test_a_pinned_size_is_the_only_one() -> None:
+def test_a_pinned_size_is_the_only_accepted_one() -> None:
     lib = tvmlite.compile(_module(), shape={"n": 4})
 
     _assert_right(lib(*_arguments(4)), *_arguments(4))

@@ -1,4 +1,4 @@
-"""The programs of ``tutorials/19_embedding`` build, and compute what the library does."""
+"""The programs of ``tutorials/19_embedding`` build, and compute the expected results."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def compiled(target: str = "native") -> CompiledModule:
 
 
 def outputs(command: list[str], folder: Path) -> np.ndarray:
-    """What the program that ``command`` builds prints."""
+    """Build a program with ``command`` and return the numbers that it prints."""
     if shutil.which(command[0]) is None or subprocess.run([command[0], "--version"]).returncode != 0:
         pytest.skip(f"no {command[0]}, or one without a toolchain")
     subprocess.run([*command, "-o", "main"], cwd=folder, check=True)
@@ -60,7 +60,9 @@ def outputs(command: list[str], folder: Path) -> np.ndarray:
         ("main.rs", "rustc -O main.rs -L . -l static=net -l pthread -l m"),
     ],
 )
-def test_a_program_with_the_static_library(source: str, command: str, tmp_path: Path) -> None:
+def test_a_program_with_the_static_library_computes_the_same(
+    source: str, command: str, tmp_path: Path
+) -> None:
     lib = compiled()
     lib.export(tmp_path / "net.a")
     lib.export(tmp_path / "net.h")
@@ -79,7 +81,9 @@ def test_a_program_with_the_static_library(source: str, command: str, tmp_path: 
         ("tensors.cpp", "c++ -std=c++17 -pedantic -O2 -Wall -Wextra -Wconversion -Werror"),
     ],
 )
-def test_a_program_with_dlpacks_arrays(source: str, command: str, ending: str, tmp_path: Path) -> None:
+def test_a_program_with_dlpack_arrays_computes_the_same(
+    source: str, command: str, ending: str, tmp_path: Path
+) -> None:
     lib = compiled()
     lib.export(tmp_path / f"net{ending}")
     lib.export(tmp_path / "net.h")
@@ -89,7 +93,7 @@ def test_a_program_with_dlpacks_arrays(source: str, command: str, ending: str, t
     np.testing.assert_allclose(outputs([*command.split(), source, *linked], tmp_path), expected(), atol=2e-6)
 
 
-def test_a_sketch_without_a_heap(tmp_path: Path) -> None:
+def test_a_microcontroller_sketch_computes_the_same(tmp_path: Path) -> None:
     compiled("c -system=none").export(tmp_path / "net.c")
     shutil.copy(EXAMPLES / "sketch.cpp", tmp_path)
     (tmp_path / "board.cpp").write_text(BOARD)

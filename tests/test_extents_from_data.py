@@ -1,4 +1,4 @@
-"""Extents that come from the data, in compiled models: exact arrays out, whatever is counted."""
+"""Extents that come from the data, in compiled models: outputs have exactly the counted extents."""
 
 import shutil
 import subprocess
@@ -22,7 +22,7 @@ def some(*shape: int, share: float = 0.5) -> np.ndarray:
 
 
 def finder() -> Module:
-    """Where elements are not zero, those elements, and something of a size known before."""
+    """The indices of nonzero elements, the exponentials of those elements, and an output of known size."""
     x, n = relay.var("x", shape=("h", 4)), relay.dim("n")
     where = make("argwhere", x, count=n)
     values = make("exp", make("gather_nd", x, make("transpose", where, axes=(1, 0))))
@@ -42,7 +42,7 @@ def lib():
     return tvmlite.compile(finder())
 
 
-def test_every_count_gives_arrays_of_its_extent(lib) -> None:
+def test_outputs_have_the_extents_counted_in_the_data(lib) -> None:
     for rows, share in ((5, 0.5), (300, 0.9), (300, 0.0), (1, 1.0), (0, 1.0), (50, 0.1)):
         check(lib, finder(), some(rows, 4, share=share))
 
@@ -59,7 +59,7 @@ def test_results_do_not_share_memory_with_later_ones(lib) -> None:
     np.testing.assert_array_equal(first, kept)
 
 
-def test_it_can_be_timed_and_profiled(lib) -> None:
+def test_a_model_with_extents_from_data_is_timed_and_profiled(lib) -> None:
     x = some(50, 4)
 
     assert lib.time(x, number=1, repeat=2).median > 0
@@ -67,7 +67,7 @@ def test_it_can_be_timed_and_profiled(lib) -> None:
     assert len(profile.kernels) == len(lib.signature.kernels)
 
 
-def test_an_exported_library_does_the_same(lib, tmp_path: Path) -> None:
+def test_an_exported_library_gives_the_same_results(lib, tmp_path: Path) -> None:
     lib.export(tmp_path / "model.so")
     loaded = runtime.load(tmp_path / "model.so")
 
@@ -77,7 +77,7 @@ def test_an_exported_library_does_the_same(lib, tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(shutil.which("cc") is None, reason="needs a C compiler")
-def test_c_source_does_the_same(tmp_path: Path) -> None:
+def test_c_source_gives_the_same_results(tmp_path: Path) -> None:
     lib = tvmlite.compile(finder(), target="c")
     check(lib, finder(), some(60, 4))
     lib.export(tmp_path / "model.c")
@@ -117,12 +117,12 @@ int main(void) {
 
 
 def sized(name: str = "size") -> Module:
-    """A tensor of an extent that is an input."""
+    """A tensor whose extent is the value of an input."""
     size, n = relay.var(name, shape=(), dtype="int64"), relay.dim("n")
     return Module({"main": Function((size,), LetDims((n,), size, make("ones", shape=(n, 8))))})
 
 
-def test_an_extent_may_be_an_input() -> None:
+def test_an_extent_may_be_the_value_of_an_input() -> None:
     lib = tvmlite.compile(sized())
 
     for count in (3, 0, 1000):
@@ -132,6 +132,6 @@ def test_an_extent_may_be_an_input() -> None:
 
 
 @pytest.mark.parametrize("count", [2**61, 2**62 + 1, 2**40])
-def test_absurd_extents_are_refused_before_memory_is_touched(count: int) -> None:
+def test_absurd_extents_are_refused(count: int) -> None:
     with pytest.raises(InputError, match=r"needs .* bytes|larger than any machine's memory"):
         tvmlite.compile(sized())(np.int64(count))

@@ -1,4 +1,4 @@
-"""The glossary, and the words that it replaces: they come back neither in names nor in messages."""
+"""The glossary, and that the words it replaces occur in no names, messages or pages."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ PAGES = (
 
 NAMES_LEFT = 0
 MESSAGES_LEFT = 0
-"""How many names and messages still have such a word; both only ever get smaller."""
+"""How many names and messages may still have a replaced word; lower these, never raise them."""
 
 
 def rows(heading: str) -> list[list[str]]:
@@ -39,7 +39,7 @@ def rows(heading: str) -> list[list[str]]:
 
 
 def dialect() -> re.Pattern[str]:
-    """What finds a word or phrase that messages and pages do not use."""
+    """The pattern of words and phrases that messages and pages must not use."""
     phrases = "|".join(re.escape(row[0]) for row in rows("In messages and prose"))
     return re.compile(rf"\b(?:{phrases})\b", re.IGNORECASE)
 
@@ -73,7 +73,7 @@ def _modules() -> list[tuple[str, ast.Module]]:
 
 
 @pytest.mark.parametrize("heading", ["Terms", "In names", "In messages and prose"])
-def test_a_table_is_in_order_and_complete(heading: str) -> None:
+def test_tables_of_the_glossary_are_sorted_and_complete(heading: str) -> None:
     table = rows(heading)
     firsts = [row[0].strip("`").lower() for row in table]
 
@@ -83,7 +83,7 @@ def test_a_table_is_in_order_and_complete(heading: str) -> None:
     assert plain == sorted(plain)
 
 
-def test_no_name_has_a_word_of_the_old_dialect() -> None:
+def test_no_name_has_a_replaced_word() -> None:
     entries = [row[0].strip("`") for row in rows("In names")]
     words, paths = {one for one in entries if "/" not in one}, [one for one in entries if "/" in one]
     at_fault = []
@@ -98,13 +98,13 @@ def test_no_name_has_a_word_of_the_old_dialect() -> None:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
-def test_no_page_has_a_word_of_the_old_dialect(page: Path) -> None:
+def test_no_page_has_a_replaced_word(page: Path) -> None:
     text = page.read_text(encoding="utf-8").split("\n## Words we do not use")[0]
 
     assert dialect().findall(text) == []
 
 
-def test_no_message_has_a_word_of_the_old_dialect() -> None:
+def test_no_message_has_a_replaced_word() -> None:
     phrases = "|".join(re.escape(row[0]) for row in rows("In messages and prose"))
     pattern = re.compile(rf"\b(?:{phrases})\b", re.IGNORECASE)
     at_fault = [

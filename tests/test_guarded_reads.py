@@ -1,4 +1,4 @@
-"""No index and no size makes compiled code read outside its arrays, which here lie between guard pages."""
+"""No index or size makes compiled code read outside its arrays, which here lie between guard pages."""
 
 from __future__ import annotations
 
@@ -52,13 +52,13 @@ for k in range(int(sys.argv[2])):
 
 
 def _refusal(op: str, extent: str, last: str = "") -> str:
-    """What a run says of an index outside an axis."""
+    """The error message of a run with an index outside an axis."""
     return f'node "bad" ({op}): an index is outside [-{extent}, {last or f"{extent} - 1"}]'
 
 
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="places arrays between pages that may not be read")
-def test_no_index_and_no_size_reads_outside_its_array(tmp_path) -> None:
+def test_no_index_or_size_reads_outside_its_array(tmp_path) -> None:
     nothing, pixels = np.zeros((0, 3), np.float32), np.zeros((1, 1, 0, 4), np.float32)
     index, image = tensor("i", ["k"], I64), tensor("x", [1, 1, "h", 4])
     spread: Any = {"coordinate_transformation_mode": "asymmetric"}

@@ -1,4 +1,4 @@
-"""The house: imports go one way, packages are folders, the reading list exists."""
+"""The structure of the package: imports go one way, folders are packages, the reading list exists."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ RANK = {
     "__main__": 11,
     "tvm": 11,
 }
-"""A room may import from itself and from rooms of lower rank; relay and autotune never meet."""
+"""A subpackage may import from itself and from lower ranks; relay and autotune not from each other."""
 
 HANDS_OFF = {"core": {"onnx", "xgboost", "rich"}, "runtime": {"onnx", "xgboost", "llvmlite", "rich"}}
 
@@ -40,7 +40,7 @@ LINKS = ("relay", "te", "autotune", "runtime")
 
 
 def room_of(module: str) -> str:
-    """The room of ``tvmlite.x.y``: ``x``; modules beside driver.py belong to the driver."""
+    """The subpackage of ``tvmlite.x.y``: ``x``; modules next to driver.py belong to the driver."""
     parts = module.split(".")
     if len(parts) == 1:
         return "driver"
@@ -54,8 +54,8 @@ def parsed(path: Path) -> ast.Module:
 
 
 def statements(node: ast.AST, for_types: bool = True) -> Iterator[ast.AST]:
-    """``node`` and the statements in it, without its expressions, which import nothing; if they are not
-    ``for_types``, without those of ``if TYPE_CHECKING``, which do not run."""
+    """``node`` and the statements in it, without its expressions, which import nothing; unless
+    ``for_types``, also without the bodies of ``if TYPE_CHECKING``, which do not run."""
     yield node
     for block in ("body", "orelse", "finalbody", "handlers", "cases"):
         for child in getattr(node, block, ()):
@@ -84,7 +84,7 @@ FILES = sorted(p for p in PACKAGE.rglob("*.py") if p.name != "__init__.py" or p.
 
 
 def climbing(path: Path) -> Iterator[str]:
-    """The imports of a file that its room may not have."""
+    """The imports of a file that its subpackage may not have."""
     module = ".".join(("tvmlite", *path.relative_to(PACKAGE).with_suffix("").parts))
     here = room_of(module)
     for name in imports_of(path):
@@ -95,7 +95,7 @@ def climbing(path: Path) -> Iterator[str]:
             yield f"{module} imports {name}"
 
 
-def test_an_import_never_climbs() -> None:
+def test_no_module_imports_from_a_higher_layer() -> None:
     assert [line for path in FILES for line in climbing(path)] == []
 
 
@@ -146,11 +146,11 @@ def circles(graph: Mapping[str, Set[str]]) -> list[list[str]]:
     return [one for one in components if len(one) > 1]
 
 
-def test_modules_do_not_import_each_other_in_a_circle() -> None:
+def test_modules_have_no_import_cycles() -> None:
     assert circles(import_graph()) == []
 
 
-def test_a_circle_of_imports_is_found() -> None:
+def test_an_import_cycle_is_found() -> None:
     graph = {"a": {"b"}, "b": {"c", "d"}, "c": {"a"}, "d": set(), "e": {"a"}}
 
     assert circles(graph) == [["a", "b", "c"]]
@@ -163,26 +163,26 @@ def test_every_folder_is_a_package_and_is_installed() -> None:
 
 
 MOST_FILES = 15
-"""Python files directly in a folder."""
+"""The most Python files directly in a folder."""
 
 
-def test_no_folder_is_crowded() -> None:
+def test_no_folder_has_too_many_files() -> None:
     counts = {folder.relative_to(PACKAGE).as_posix(): len(list(folder.glob("*.py"))) for folder in FOLDERS}
 
     assert {name: n for name, n in counts.items() if n > MOST_FILES} == {}
 
 
-def test_the_top_of_the_package_is_the_driver_and_the_command_line() -> None:
+def test_the_top_of_the_package_has_only_the_driver_and_the_cli() -> None:
     assert {path.stem for path in PACKAGE.glob("*.py")} == {"__init__", "__main__", "cli", "driver"}
 
 
 @pytest.mark.parametrize("name", LINKS)
-def test_the_doors_at_the_top_lead_into_the_package(name: str) -> None:
+def test_links_at_the_top_lead_into_the_package(name: str) -> None:
     assert (ROOT / name).is_symlink()
     assert (ROOT / name).resolve() == (PACKAGE / name).resolve()
 
 
-def test_the_reading_list_of_the_readme_exists_in_its_order() -> None:
+def test_the_reading_list_of_the_readme_is_complete_and_in_order() -> None:
     wanted = [
         "tvmlite/driver.py",
         "tvmlite/relay/ir/nodes.py",

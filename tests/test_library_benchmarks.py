@@ -1,4 +1,4 @@
-"""The benchmarks of exported libraries, for a moment: they find nothing, and say so."""
+"""Short runs of the benchmarks of exported libraries find no faults."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def test_damaged_libraries_are_refused_or_harmless() -> None:
 
 @pytest.mark.exhaustive
 @pytest.mark.skipif(shutil.which("clang") is None, reason="no clang, which has ThreadSanitizer")
-def test_many_callers_at_once_are_right_and_the_tools_find_nothing() -> None:
+def test_concurrent_callers_are_right_and_sanitizers_find_nothing() -> None:
     done = run("library_threads.py", "--seconds", "1")
     assert done.returncode == 0, done.stdout + done.stderr
     assert len(re.findall(r"[1-9][\d,]* calls, 0 wrong", done.stdout)) >= 5

@@ -1,4 +1,4 @@
-"""Whole models, compiled, against onnxruntime: zoo graphs, trained models, and an encoder of open sizes."""
+"""Compiled models compared with onnxruntime: zoo graphs, trained models, an encoder with open sizes."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ MARKS = {
     **{name: [pytest.mark.slow] for name in LARGE},
     **{name: [pytest.mark.slow, pytest.mark.exhaustive] for name in LARGEST},
 }
-"""Zoo graphs of many weights or many layers."""
+"""Zoo graphs with many weights or many layers."""
 
 Dims = Mapping[str, int]
 
@@ -55,7 +55,7 @@ def _check(
     target: str = "native",
     tolerance: float = TOLERANCE,
 ) -> None:
-    """One library, right at each of ``sizes`` on one and on two threads."""
+    """Check that one library is right at each of ``sizes`` on one and on two threads."""
     lib = compile(from_onnx(model), target)
     for seed, dims in enumerate(sizes):
         feeds = models.inputs_for(model, seed, dims)
@@ -69,13 +69,13 @@ def _check(
     "name",
     [pytest.param(name, marks=MARKS.get(name, [])) for name in models.light_models()],
 )
-def test_a_zoo_graph(name: str) -> None:
+def test_a_zoo_graph_matches_onnxruntime(name: str) -> None:
     _check(models.light_model(name), [{}])
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["squeezenet", "shufflenet"])
-def test_a_zoo_graph_in_c(name: str) -> None:
+def test_a_zoo_graph_compiled_to_c_matches_onnxruntime(name: str) -> None:
     _check(models.light_model(name), [{}], target="c")
 
 
@@ -87,15 +87,15 @@ def _batch_and_image(batch: int, height: int, width: int) -> Dims:
 
 
 @pytest.mark.slow
-def test_the_text_detector_at_two_sizes() -> None:
-    # Its last sigmoid makes much of a last bit: onnxruntime with and without its optimizations differs by
-    # 1.8e-4 at the first size, so twice that is as near as it can tell.
+def test_the_text_detector_matches_onnxruntime_at_two_sizes() -> None:
+    # Its last sigmoid amplifies rounding: onnxruntime with and without its optimizations differs by
+    # 1.8e-4 at the first size, so about twice that is allowed.
     sizes = [_batch_and_image(1, 320, 320), _batch_and_image(2, 192, 416)]
     _check(models.ocr_models()["det"], sizes, tolerance=4e-4)
 
 
 @pytest.mark.slow
-def test_the_text_recogniser_at_two_widths() -> None:
+def test_the_text_recogniser_matches_onnxruntime_at_two_widths() -> None:
     sizes = [
         {"p2o.DynamicDimension.0": batch, "x_dim2": 48, "p2o.DynamicDimension.1": width}
         for batch, width in ((1, 320), (3, 200))
@@ -106,14 +106,14 @@ def test_the_text_recogniser_at_two_widths() -> None:
 @pytest.mark.parametrize(
     "target", ["native", pytest.param("c", marks=[pytest.mark.slow, pytest.mark.exhaustive])]
 )
-def test_the_text_classifier_at_two_sizes(target: str) -> None:
+def test_the_text_classifier_matches_onnxruntime_at_two_sizes(target: str) -> None:
     sizes = [_batch_and_image(1, 48, 192), _batch_and_image(3, 48, 160)]
     _check(models.ocr_models()["cls"], sizes, target)
 
 
-def test_the_file_type_model_at_two_batches() -> None:
+def test_the_file_type_model_matches_onnxruntime_at_two_batches() -> None:
     _check(models.magika_model(), [{"unk__214": 1}, {"unk__214": 5}])
 
 
-def test_the_encoder_at_two_lengths() -> None:
+def test_the_encoder_matches_onnxruntime_at_two_lengths() -> None:
     _check(models.minilm(), [{"batch": 1, "sequence": 16}, {"batch": 2, "sequence": 33}])

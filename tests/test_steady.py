@@ -1,4 +1,4 @@
-"""Benchmarks of searches compare times of turns at which nobody disturbed the machine, and count the rest."""
+"""Benchmarks of searches compare times of undisturbed turns, and count the disturbed candidates."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ CRASH = Outcome(error="crash", message="killed by a signal")
 
 
 class Machine:
-    """Says what candidates take ``alone``, and of each comparison what both take ``beside`` each other."""
+    """A machine with given outcomes: ``alone`` for candidates, ``beside`` for comparisons."""
 
     threads = 1
 
@@ -40,11 +40,11 @@ class Machine:
 
 
 def evenly(cost: float) -> Outcome:
-    """The same time at each turn."""
+    """The same time in each turn."""
     return Outcome((cost,) * 5)
 
 
-def test_only_what_takes_less_than_nine_tenths_of_its_time_replaces_the_yardstick() -> None:
+def test_only_a_candidate_10_percent_faster_replaces_the_yardstick() -> None:
     costs = {FIRST: 1.0, SECOND: 0.9, THIRD: 0.89}
     beside = [(evenly(1.0), evenly(costs[one])) for one in (SECOND, THIRD)]
     machine = Machine({one: evenly(cost) for one, cost in costs.items()}, beside)
@@ -56,7 +56,7 @@ def test_only_what_takes_less_than_nine_tenths_of_its_time_replaces_the_yardstic
     assert machine.compared == [[FIRST, SECOND], [FIRST, THIRD]]
 
 
-def test_only_turns_between_two_quick_ones_of_the_yardstick_count() -> None:
+def test_only_turns_between_undisturbed_yardstick_runs_count() -> None:
     yardstick = Outcome((1.0, 1.0, 1.3, 1.0, 1.05, 1.0))
     candidate = Outcome((1.21, 1.1, 1.1, 1.22, 1.23, 1.1))
     machine = Machine({FIRST: evenly(1.0), SECOND: evenly(1.2)}, [(yardstick, candidate)])
@@ -67,7 +67,7 @@ def test_only_turns_between_two_quick_ones_of_the_yardstick_count() -> None:
     assert runner.disturbed == 0
 
 
-def test_turns_are_taken_until_the_yardstick_is_left_alone() -> None:
+def test_turns_are_repeated_until_the_yardstick_is_undisturbed() -> None:
     beside = [(evenly(1.5), evenly(1.1)), (evenly(1.0), evenly(1.2))]
     machine = Machine({FIRST: evenly(1.0), SECOND: evenly(1.2)}, beside)
     runner = steady.Steady(machine)
@@ -77,7 +77,7 @@ def test_turns_are_taken_until_the_yardstick_is_left_alone() -> None:
     assert runner.disturbed == 0
 
 
-def test_what_was_never_timed_undisturbed_is_counted_and_takes_the_least_that_it_took() -> None:
+def test_a_candidate_never_undisturbed_is_counted_with_its_least_time() -> None:
     beside = [(evenly(1.5), evenly(cost)) for cost in (1.5, 1.3)]
     machine = Machine({FIRST: evenly(1.0), SECOND: evenly(1.6)}, beside)
     runner = steady.Steady(machine)
@@ -88,7 +88,7 @@ def test_what_was_never_timed_undisturbed_is_counted_and_takes_the_least_that_it
     assert runner.summary() == "candidates that were never timed undisturbed: 1"
 
 
-def test_what_seems_much_slower_is_not_timed_beside_the_yardstick() -> None:
+def test_a_much_slower_candidate_is_not_compared_with_the_yardstick() -> None:
     machine = Machine({FIRST: evenly(1.0), SECOND: evenly(steady.CLOSE)})
     runner = steady.Steady(machine)
 
@@ -97,7 +97,7 @@ def test_what_seems_much_slower_is_not_timed_beside_the_yardstick() -> None:
 
 
 @pytest.mark.parametrize("before", [[], [FIRST]])
-def test_a_failure_is_told_as_it_is(before: list[Candidate]) -> None:
+def test_a_failure_is_reported_unchanged(before: list[Candidate]) -> None:
     runner = steady.Steady(Machine({FIRST: evenly(1.0), SECOND: CRASH}))
     runner.compare("task", before)
 
@@ -106,7 +106,7 @@ def test_a_failure_is_told_as_it_is(before: list[Candidate]) -> None:
     assert runner.disturbed == 0
 
 
-def test_what_fails_beside_the_yardstick_takes_what_it_took_alone() -> None:
+def test_a_failed_comparison_keeps_the_time_measured_alone() -> None:
     machine = Machine({FIRST: evenly(1.0), SECOND: evenly(1.2)}, [(CRASH, CRASH)])
     runner = steady.Steady(machine)
     runner.measure("task", FIRST)

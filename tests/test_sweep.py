@@ -1,4 +1,4 @@
-"""Kernels that mostly read weights go through them one way in one run, and the other way in the next."""
+"""Sweeping kernels read their weights in one direction in one run, and in the other in the next."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ TARGETS = ["native", pytest.param("c", marks=pytest.mark.skipif(not shutil.which
 
 
 def layers(rows: int, target: str) -> CompiledModule:
-    """Two products of ``rows`` rows with weights."""
+    """Two dense layers on ``rows`` rows."""
     x = relay.var("x", shape=(rows, 300), dtype="float32")
     value: relay.Expr = x
     for weight in WEIGHTS:
@@ -35,7 +35,7 @@ def expected(x: np.ndarray) -> np.ndarray:
 @pytest.mark.usefixtures("threads")
 @pytest.mark.parametrize("count", [1, 2])
 @pytest.mark.parametrize("target", TARGETS)
-def test_runs_either_way_give_the_same_bits(target: str, count: int) -> None:
+def test_sweeps_in_both_directions_give_the_same_bits(target: str, count: int) -> None:
     runtime.set_num_threads(count)
     lib, x = layers(1, target), rng.standard_normal((1, 300), np.float32)
     first = lib(x)
@@ -45,7 +45,7 @@ def test_runs_either_way_give_the_same_bits(target: str, count: int) -> None:
 
 
 @pytest.mark.parametrize(("target", "form"), [("native", "llvm"), ("c", "c")])
-def test_only_products_of_few_rows_sweep(target: str, form: str) -> None:
+def test_only_matrix_products_of_few_rows_sweep(target: str, form: str) -> None:
     few, many = (layers(rows, target).source(form) for rows in (1, 64))
     assert "@tvmlite_sweep(ptr" in few if form == "llvm" else "tvmlite_sweep(" in few
     assert few.count("tvmlite_next_run(") == 2  # declared, and called by the entry alone
@@ -54,7 +54,7 @@ def test_only_products_of_few_rows_sweep(target: str, form: str) -> None:
     assert "tvmlite_next_run(" not in many
 
 
-def test_a_kernel_from_the_cache_is_known_to_sweep(empty_cache: Path) -> None:
+def test_a_kernel_from_the_cache_keeps_its_sweep(empty_cache: Path) -> None:
     made, found = layers(1, "native"), layers(1, "native")
     assert all(row.from_cache for row in found.report.rows)
     assert found.source("llvm") == made.source("llvm")
@@ -62,7 +62,7 @@ def test_a_kernel_from_the_cache_is_known_to_sweep(empty_cache: Path) -> None:
     assert "counts its runs" in found.source()
 
 
-def test_the_pragma_of_a_schedule_written_by_hand() -> None:
+def test_the_sweep_pragma_works_in_a_schedule_written_by_hand() -> None:
     x = te.placeholder((4096,), "float32", "x")
     y = te.compute((4096,), lambda i: x[i] * 2.0, name="y")
     schedule = te.create_schedule(y.op)
@@ -75,5 +75,5 @@ def test_the_pragma_of_a_schedule_written_by_hand() -> None:
     function(data, made)
     np.testing.assert_array_equal(made, data * 2)
     serial = te.create_schedule(y.op)
-    serial[y].pragma(y.op.axis[0], "sweep")  # of no meaning there
+    serial[y].pragma(y.op.axis[0], "sweep")  # has no effect on a serial loop
     assert "sweep" not in tvmlite.build(serial, [x, y]).source("llvm")

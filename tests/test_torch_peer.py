@@ -1,4 +1,4 @@
-"""The networks of the benchmarks in PyTorch give what onnxruntime gives."""
+"""The networks of the benchmarks, converted to PyTorch, match onnxruntime."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ SMALL: dict[str, Callable[[], onnx.ModelProto]] = {
 
 
 @pytest.mark.parametrize("name", SMALL)
-def test_a_network_gives_what_onnxruntime_gives(name: str) -> None:
+def test_a_network_in_torch_matches_onnxruntime(name: str) -> None:
     model = SMALL[name]()
     random, feeds = np.random.default_rng(0), {}
     for one in model.graph.input:
@@ -50,7 +50,7 @@ def test_a_network_gives_what_onnxruntime_gives(name: str) -> None:
     assert max(relative_gap(a.numpy(), b) for a, b in zip(made, want, strict=True)) <= TOLERANCE
 
 
-def test_another_operator_is_told() -> None:
+def test_an_unsupported_operator_is_named() -> None:
     node = helper.make_node("Sin", ["x"], ["y"], "wave")
     x, y = (helper.make_tensor_value_info(name, TensorProto.FLOAT, [2]) for name in "xy")
 

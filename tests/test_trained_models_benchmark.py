@@ -1,4 +1,4 @@
-"""The parts of the benchmark of packaged models that need no package: archives, inputs, verdicts, sums."""
+"""Parts of the benchmark of packaged models that need no package: archives, inputs, verdicts, summary."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def model(
     nodes: list[onnx.NodeProto] | None = None,
     tables: dict[str, np.ndarray] | None = None,
 ) -> onnx.ModelProto:
-    """A model with inputs of the given types and shapes; only ``nodes`` is ever read."""
+    """A model with inputs of the given types and shapes; it is never run."""
     given = [helper.make_tensor_value_info(name, kind, shape) for name, (kind, shape) in values.items()]
     held = [numpy_helper.from_array(array, name) for name, array in (tables or {}).items()]
     return helper.make_model(helper.make_graph(nodes or [], "graph", given, [], held))
@@ -59,7 +59,7 @@ def tarred(path: Path, members: dict[str, bytes], links: dict[str, str] | None =
 
 
 @pytest.mark.parametrize("pack", [zipped, tarred])
-def test_only_models_are_taken_out_of_an_archive(pack: Any, tmp_path: Path) -> None:
+def test_only_models_are_extracted_from_an_archive(pack: Any, tmp_path: Path) -> None:
     members = {"a/net.onnx": b"net", "a/net.onnx.data": b"weights", "setup.py": b"raise SystemExit"}
     made = archive.extract_models(pack(tmp_path / "archive", members), tmp_path / "out")
 
@@ -79,7 +79,7 @@ def test_a_member_outside_the_folder_is_refused(pack: Any, name: str, tmp_path: 
     assert not Path("/tmp/evil.onnx").exists()
 
 
-def test_a_member_below_a_link_that_leads_out_is_refused(tmp_path: Path) -> None:
+def test_a_member_below_a_link_out_of_the_folder_is_refused(tmp_path: Path) -> None:
     (tmp_path / "out").mkdir()
     (tmp_path / "out/a").symlink_to(tmp_path)
 
@@ -87,7 +87,7 @@ def test_a_member_below_a_link_that_leads_out_is_refused(tmp_path: Path) -> None
         archive.extract_models(zipped(tmp_path / "archive", {"a/evil.onnx": b"x"}), tmp_path / "out")
 
 
-def test_links_are_left_in_the_archive(tmp_path: Path) -> None:
+def test_links_are_not_extracted(tmp_path: Path) -> None:
     packed = tarred(tmp_path / "archive", {"net.onnx": b"net"}, {"link.onnx": "/etc/passwd"})
 
     assert archive.extract_models(packed, tmp_path / "out") == [tmp_path / "out/net.onnx"]
@@ -105,7 +105,7 @@ def test_an_archive_unpacks_no_more_than_its_limits(
     assert not (tmp_path / "out/b.onnx").exists()
 
 
-def test_models_are_named_by_the_shortest_ending_that_no_other_has(tmp_path: Path) -> None:
+def test_models_are_named_by_their_shortest_unique_suffix(tmp_path: Path) -> None:
     folder = tmp_path / "pypi/some-package-1.0"
     for index, member in enumerate(("a/x/net.onnx", "b/y/net.onnx", "b/other.onnx", "b/copy.onnx")):
         (folder / member).parent.mkdir(parents=True, exist_ok=True)
@@ -125,7 +125,7 @@ def test_every_listed_package_has_a_version_and_readable_hints() -> None:
     assert all(one.version[0].isdigit() and one.registry in ("pypi", "npm") for one in listed)
 
 
-def test_open_dimensions_have_two_sizes_and_fixed_ones_have_one() -> None:
+def test_open_dimensions_get_two_sizes_and_fixed_ones_keep_theirs() -> None:
     image = model({"x": (TensorProto.FLOAT, ["n", 3, "h", "w"])})
     assert [one["x"].shape for one in inputs.made_inputs(image)] == [(1, 3, 160, 224), (2, 3, 224, 320)]
     channels_last = model({"x": (TensorProto.UINT8, [None, "h", "w", 3])})
@@ -139,7 +139,7 @@ def test_open_dimensions_have_two_sizes_and_fixed_ones_have_one() -> None:
 
 
 @pytest.mark.parametrize("shape", [(2, 3, 48, 100), (1, 1, 30, 40), (2, 50, 70, 3)])
-def test_images_are_dark_letters_on_light_paper(shape: tuple[int, ...]) -> None:
+def test_pictures_have_dark_letters_on_a_light_ground(shape: tuple[int, ...]) -> None:
     made = inputs.picture(shape, np.random.default_rng(0))
 
     assert made.shape == shape
@@ -148,7 +148,7 @@ def test_images_are_dark_letters_on_light_paper(shape: tuple[int, ...]) -> None:
     assert 0.05 < (made < 0.5).mean() < 0.4
 
 
-def test_dimensions_that_a_question_mark_names_are_told_apart() -> None:
+def test_dimensions_named_by_a_question_mark_are_distinct() -> None:
     made = model({"x": (TensorProto.FLOAT, ["batch", 3, "?", "?"])})
 
     (first, second), (hinted,) = (
@@ -160,7 +160,7 @@ def test_dimensions_that_a_question_mark_names_are_told_apart() -> None:
     assert hinted["x"].shape == (1, 3, 48, 224)
 
 
-def test_what_is_named_alike_is_of_one_extent_and_lengths_are_those_of_the_others() -> None:
+def test_equal_names_have_one_extent_and_lengths_match_the_audio() -> None:
     speech = model(
         {
             "waveforms": (TensorProto.FLOAT, ["batch", "N"]),
@@ -177,7 +177,7 @@ def test_what_is_named_alike_is_of_one_extent_and_lengths_are_those_of_the_other
         assert 0.05 < made["waveforms"].std() < 0.2
 
 
-def test_ids_stay_inside_the_table_that_they_are_looked_up_in() -> None:
+def test_ids_are_within_the_table_they_index() -> None:
     nodes = [
         helper.make_node("Cast", ["ids"], ["whole"], to=TensorProto.INT64),
         helper.make_node("Unsqueeze", ["whole", "axes"], ["wider"]),
@@ -197,7 +197,7 @@ def test_ids_stay_inside_the_table_that_they_are_looked_up_in() -> None:
     assert set(made["others"]) == set(range(7))
 
 
-def test_masks_are_ones_and_states_are_zeros_at_first() -> None:
+def test_in_the_first_inputs_masks_are_ones_and_states_zeros() -> None:
     values = {
         "attention_mask": (TensorProto.INT64, ["batch", "length"]),
         "state": (TensorProto.FLOAT, ["batch", 8]),
@@ -211,7 +211,7 @@ def test_masks_are_ones_and_states_are_zeros_at_first() -> None:
     assert second["state"].any()
 
 
-def test_hints_say_what_a_file_does_not() -> None:
+def test_hints_determine_inputs() -> None:
     hint = listing.Hint(
         dims={"length": [4, 9]},
         inputs={
@@ -241,7 +241,7 @@ def test_inputs_are_the_same_in_every_run() -> None:
         np.testing.assert_array_equal(one["x"], other["x"])
 
 
-def test_a_model_is_quantized_where_any_graph_of_it_is() -> None:
+def test_a_model_with_a_quantized_subgraph_counts_as_quantized() -> None:
     inner = helper.make_graph(
         [helper.make_node("DynamicQuantizeLinear", ["x"], ["q", "s", "z"])], "g", [], []
     )
@@ -263,7 +263,7 @@ def test_outputs_differ_by_shape_by_dtype_or_by_value() -> None:
     assert "float64[2], expected float32[2]" in answers.differing({"y": np.array([1.0, -4.0])}, want)
 
 
-def test_inputs_come_back_from_their_file_as_they_were(tmp_path: Path) -> None:
+def test_saved_inputs_are_loaded_unchanged(tmp_path: Path) -> None:
     sets = [{"a/b": np.arange(3), "sr": np.array(8, np.int64)}, {"a/b": np.arange(4), "sr": np.array(9)}]
     path = str(tmp_path / "sets.npz")
     answers.save(path, sets)
@@ -286,7 +286,7 @@ def events(*pairs: tuple[str, dict[str, Any]]) -> list[dict[str, Any]]:
     ("gap", "quantized", "verdict"),
     [(1e-3, False, "right"), (1e-2, False, "wrong"), (1e-2, True, "right"), (0.1, True, "wrong")],
 )
-def test_the_worst_size_decides(gap: float, quantized: bool, verdict: str) -> None:
+def test_the_verdict_is_that_of_the_worst_size(gap: float, quantized: bool, verdict: str) -> None:
     said = events(
         ("model", {"quantized": quantized, "nodes": 1}),
         ("compiled", COMPILED),
@@ -301,7 +301,7 @@ def test_the_worst_size_decides(gap: float, quantized: bool, verdict: str) -> No
 @pytest.mark.parametrize(
     ("sensitivity", "verdict"), [(0.0, "wrong"), (0.04, "wrong"), (0.06, "unsteady"), (math.inf, "wrong")]
 )
-def test_what_onnxruntime_itself_cannot_hold_is_neither_right_nor_wrong(
+def test_results_unstable_in_onnxruntime_are_neither_right_nor_wrong(
     sensitivity: float, verdict: str
 ) -> None:
     said = events(
@@ -313,7 +313,7 @@ def test_what_onnxruntime_itself_cannot_hold_is_neither_right_nor_wrong(
     assert summary.check_record("package:net", said, TOLERANCES)["verdict"] == verdict
 
 
-def test_weights_are_nudged_unless_they_are_whole() -> None:
+def test_weights_are_nudged_unless_they_are_integers() -> None:
     tables = {
         "w": np.full((3, 4), 0.3, np.float32),
         "shape": np.array([2, 3]),
@@ -328,7 +328,7 @@ def test_weights_are_nudged_unless_they_are_whole() -> None:
         np.testing.assert_array_equal(moved[name], tables[name])
 
 
-def test_nudging_moves_floats_a_little_and_nothing_else() -> None:
+def test_nudging_changes_only_floats_by_little() -> None:
     given = {"x": np.full(100, 3.5, np.float32), "ids": np.arange(4), "float_ids": np.arange(4.0)}
     moved = witness.nudged(given)
 
@@ -348,7 +348,7 @@ def test_nudging_moves_floats_a_little_and_nothing_else() -> None:
         ("ended", "failed"),
     ],
 )
-def test_what_ends_a_check_is_its_verdict(event: str, verdict: str) -> None:
+def test_the_event_that_ends_a_check_is_its_verdict(event: str, verdict: str) -> None:
     made = summary.check_record("package:net", events((event, {"why": "because"})), TOLERANCES)
 
     assert made["verdict"] == verdict
@@ -376,14 +376,14 @@ def timed(ours: float, loaded: float, **peers: float) -> dict[str, Any]:
     }
 
 
-def test_the_speed_is_beside_the_best_peer() -> None:
+def test_the_speed_is_relative_to_the_best_peer() -> None:
     assert summary.speed(timed(2.0, 2.0, onnxruntime=5.0, openvino=3.0)) == 1.5
     assert summary.speed(timed(2.0, 2.0, onnxruntime=5.0)) == 2.5
     assert math.isnan(summary.speed(timed(2.0, 2.0)))
     assert "slower" not in summary.time_row(timed(2.0, 2.0))
 
 
-def test_maps_of_classes_are_columns() -> None:
+def test_maps_of_classes_become_columns() -> None:
     maps = [{3: 0.25, 1: 0.75}, {3: 1.0, 1: 0.0}]
 
     made = answers.as_array(maps)
@@ -405,7 +405,7 @@ def test_the_summary_counts_and_averages() -> None:
     assert "6 models: 2 right, 1 wrong, 1 refused, 1 failed" in text
     assert "not counted: 1 excluded" in text
     assert "2.5 s for half of 6 models, 4.5 s for nine in ten" in text
-    # The root of 4 times a half.
+    # sqrt(4 * 0.5)
     assert (
         "threads 1: 1.41 times as fast as the best peer (geometric mean of 2 rows), 1 models slower" in text
     )

@@ -1,4 +1,4 @@
-"""Every tutorial runs, in small, to its end: it prints something and makes at least one figure."""
+"""Every tutorial runs with small sizes, prints something, and makes at least one figure."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ sys.path.insert(0, path.rpartition("/")[0])
 runpy.run_path(path, run_name="__main__")
 print("figures:", len(plt.get_fignums()))
 """
-"""Runs a script as Python does, and counts the figures that it has made."""
+"""Run a script as Python does, and count the figures that it has made."""
 
 WITHOUT_MATPLOTLIB = """
 import sys
@@ -93,14 +93,14 @@ def test_a_tutorial_runs_prints_and_draws(path: Path, tmp_path: Path) -> None:
     assert int(figures) >= 1
 
 
-def test_the_numbers_of_tutorials_are_consecutive() -> None:
+def test_tutorial_numbers_are_consecutive() -> None:
     numbers = sorted({int(one.name[:2]) for one in FOLDER.iterdir() if one.name[:2].isdigit()})
 
     assert numbers == list(range(1, len(numbers) + 1))
 
 
 @pytest.mark.parametrize("path", TUTORIALS, ids=lambda path: path.name)
-def test_a_tutorial_is_text_between_code_and_ends_with_exercises(path: Path) -> None:
+def test_a_tutorial_alternates_text_and_code_and_ends_with_exercises(path: Path) -> None:
     text = path.read_text(encoding="utf-8")
     cells = text.split("# %%\n")
 
@@ -117,7 +117,7 @@ def test_without_matplotlib_the_error_says_how_to_install_it(tmp_path: Path) -> 
 
 
 def _pictures() -> Any:
-    """The module that draws, which scripts find beside themselves."""
+    """The drawing module in the folder of the tutorials."""
     pytest.importorskip("matplotlib").use("Agg")
     spec = importlib.util.spec_from_file_location("pictures", FOLDER / "pictures.py")
     assert spec is not None
@@ -133,7 +133,7 @@ def _plain(rows: int, columns: int) -> tuple[Any, list[Any]]:
     return te.create_schedule(c.op), [a, c]
 
 
-def test_the_order_of_visits_is_that_of_the_loops() -> None:
+def test_visits_follow_the_order_of_the_loops() -> None:
     s, args = _plain(2, 3)
     i, j = args[1].op.axis
     np.testing.assert_array_equal(_pictures().visit_order(te.lower(s, args), "C"), [[0, 1, 2], [3, 4, 5]])
@@ -150,7 +150,7 @@ def test_lanes_of_a_vector_are_visited_in_one_step() -> None:
     )
 
 
-def test_visits_know_bodies_parallel_iterations_and_reads() -> None:
+def test_visits_have_bodies_parallel_iterations_and_reads() -> None:
     s, args = _plain(2, 4)
     i, j = args[1].op.axis
     s[args[1]].parallel(i)

@@ -1,4 +1,4 @@
-"""The page of the tutorial, in a real browser: what is typed there is read."""
+"""The page of the tutorial in a real browser recognises the text typed there."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 
 @pytest.mark.parametrize("text", ["Hello 2026", "a longer line, of several words", ""])
-def test_a_line_is_read(address: str, text: str, tmp_path: Path) -> None:
+def test_the_page_recognises_a_line_of_text(address: str, text: str, tmp_path: Path) -> None:
     page = f"{address}?text={text.replace(' ', '%20')}"
     command = [
         str(BROWSER),

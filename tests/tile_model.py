@@ -14,7 +14,7 @@ from tvmlite.te.loop import interpret as loops
 from tvmlite.te.loop import ir
 
 BYTES = 64
-"""Of a row."""
+"""Bytes in a row of a tile."""
 
 
 class Tiles:
@@ -47,7 +47,7 @@ class Tiles:
             memory[begin : begin + BYTES] = self.held[register][row]
 
     def dot(self, name: str, sums: int, data: int, kernel: int) -> None:
-        """To each sum 16 times the products of a group of neighbours in a row of data and of the kernel."""
+        """Add to each sum the products of 16 groups of neighbours in a row of data and of the kernel."""
         left, right, made = {
             "dot_uint8_int8": (np.dtype("uint8"), np.dtype("int8"), np.dtype("int32")),
             "dot_int8_int8": (np.dtype("int8"), np.dtype("int8"), np.dtype("int32")),
@@ -65,7 +65,7 @@ class Tiles:
 
 
 class _Run(loops._Run):
-    """The interpreter, where statements have a form for tiles by that."""
+    """The interpreter, which runs the tile form of statements that have one."""
 
     def __init__(self, *given: Any) -> None:
         super().__init__(*given)
@@ -104,8 +104,8 @@ class _Run(loops._Run):
 
 
 def interpret(function: ir.Function, arguments: Sequence[Any]) -> int:
-    """Run ``function`` on ``arguments`` as ``te.loop.interpret`` does, products of tiles by the model; how
-    many of those there were."""
+    """Run ``function`` on ``arguments`` as ``te.loop.interpret`` does, with the model for tile products;
+    return how many tile products there were."""
     run = _Run(function, {}, {}, 3)
     with loops._high_recursion_limit(), np.errstate(all="ignore"):
         run.start(arguments, {})

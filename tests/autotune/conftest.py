@@ -18,11 +18,11 @@ def matmul() -> Callable[[int, int, int], tuple[te.Schedule, list[te.Tensor]]]:
 
 @pytest.fixture
 def task(matmul: object) -> autotune.Task:
-    """Of 50 configurations."""
+    """A task with 50 configurations."""
     return autotune.create("tests.matmul", (16, 16, 16))
 
 
 @pytest.fixture
 def other_task(matmul: object) -> autotune.Task:
-    """Of other extents."""
+    """A task with other extents."""
     return autotune.create("tests.matmul", (8, 32, 16))

@@ -1,4 +1,4 @@
-"""No line can do harm: whatever stands in a field, a file loads, and what loads is written as it was."""
+"""Files of records load whatever value a field has, and loaded records are written back unchanged."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ TVM = (
 )
 
 DEEP, LONG = "<deep>", "<long>"
-"""Stand for lists in each other and for an integer that Python does not write."""
+"""Placeholders for nested lists and for an integer too long for Python to format."""
 
 NASTY: list[Any] = [
     10**400,
@@ -88,7 +88,7 @@ NASTY: list[Any] = [
 
 
 def places(value: Any, here: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
-    """The ways to everything in ``value``, itself included."""
+    """The paths to every value inside ``value``, itself included."""
     yield here
     inside = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
     for key, one in inside:
@@ -111,7 +111,7 @@ def with_instead(fields: Any, place: tuple[Any, ...], value: Any) -> Any:
 @pytest.mark.parametrize(
     "line", [KERNEL.to_json(), DECISION.to_json(), TVM], ids=("kernel", "decision", "tvm")
 )
-def test_whatever_stands_in_a_field_a_file_loads(line: str, tmp_path: Path) -> None:
+def test_a_file_loads_whatever_value_a_field_has(line: str, tmp_path: Path) -> None:
     fields = json.loads(line)
     lines = []
     for place in places(fields):
@@ -138,7 +138,7 @@ def test_whatever_stands_in_a_field_a_file_loads(line: str, tmp_path: Path) -> N
     assert all(one.ok or one.error for one in loaded)
 
 
-def test_what_cannot_be_used_is_told_in_few_words(tmp_path: Path) -> None:
+def test_notes_about_unusable_records_are_short(tmp_path: Path) -> None:
     foreign = json.loads(KERNEL.to_json()) | {"target": "x" * 100_000, "code": "y" * 100_000}
     path = tmp_path / "tune.jsonl"
     path.write_text(json.dumps(foreign))

@@ -1,4 +1,4 @@
-"""Comparisons with the default: what is taken of them, and what they tell where something failed."""
+"""Final comparisons with the default: which winner is used, and which failures are recorded."""
 
 from __future__ import annotations
 
@@ -20,10 +20,8 @@ from tvmlite.te.space import ConfigEntity, OptionChoice, Task
 Template = Callable[[int, int, int], tuple[te.Schedule, list[te.Tensor]]]
 
 
-def test_of_a_comparison_whose_default_is_lost_nothing_is_taken(
-    task: Task, matmul: Template, tmp_path: Path
-) -> None:
-    """Where the default had won, its line came first, and the next is of what lost."""
+def test_a_comparison_that_lost_its_default_is_not_used(task: Task, matmul: Template, tmp_path: Path) -> None:
+    """If the default won, its line came first, and the next line is of a loser."""
     path, damaged = tmp_path / "tune.jsonl", tmp_path / "damaged.jsonl"
     tuned = autotune.tune(task, path, trials=30, tuner="random", runner=MadeUpMachine())[0]
     default = [r.origin == rec.FINAL and r.config.settings == task.default.settings for r in rec.load(path)]
@@ -64,17 +62,17 @@ def breaking() -> Task:
 
 
 def plain(records: Iterable[rec.Record]) -> list[str]:
-    """What ``records`` say, but for when."""
+    """``records`` as JSON without their times."""
     return [replace(one, time=0.0).to_json() for one in records]
 
 
 def tune(task: Task, path: Path, **options: object) -> autotune.Tuned:
-    """A short random search; ``options`` are further ones of ``autotune.tune``."""
+    """A short random search; ``options`` are additional options of ``autotune.tune``."""
     given = {"trials": 40, "tuner": "random", "runner": MadeUpMachine()} | options
     return autotune.tune(task, path, **given)[0]  # type: ignore[arg-type]
 
 
-def test_a_default_that_cannot_be_built_has_its_line_and_the_winner_stands(
+def test_a_default_that_cannot_be_built_is_recorded_and_the_winner_kept(
     breaking: Task, tmp_path: Path
 ) -> None:
     path = tmp_path / "tune.jsonl"
@@ -98,9 +96,7 @@ def test_a_default_that_cannot_be_built_has_its_line_and_the_winner_stands(
     assert again.best.config.settings == found.settings == tuned.best.config.settings
 
 
-def test_what_cannot_be_built_is_not_compared_again_by_a_run_that_is_taken_up(
-    breaking: Task, tmp_path: Path
-) -> None:
+def test_a_resumed_run_does_not_compare_unbuildable_defaults_again(breaking: Task, tmp_path: Path) -> None:
     whole, cut = tmp_path / "whole.jsonl", tmp_path / "cut.jsonl"
     expected = tune(breaking, whole)
     lines = whole.read_text().splitlines(keepends=True)
@@ -115,7 +111,7 @@ def test_what_cannot_be_built_is_not_compared_again_by_a_run_that_is_taken_up(
     assert found.best.config.settings == expected.best.config.settings
 
 
-def test_a_finalist_that_cannot_be_built_has_its_line_after_those_that_were_timed(
+def test_a_finalist_that_cannot_be_built_is_recorded_after_the_timed_ones(
     task: Task, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = tmp_path / "tune.jsonl"
@@ -136,7 +132,9 @@ def test_a_finalist_that_cannot_be_built_has_its_line_after_those_that_were_time
     assert task.default.settings in [r.config.settings for r in compared]
 
 
-def test_a_comparison_of_which_nothing_could_be_timed_replaces_none(task: Task, tmp_path: Path) -> None:
+def test_a_comparison_that_failed_entirely_does_not_replace_an_earlier_one(
+    task: Task, tmp_path: Path
+) -> None:
     class Ends(MadeUpMachine):
         def compare(self, task: str, candidates: list[Candidate]) -> list[Outcome]:
             return [Outcome(error="crash", message="signal 11")] * len(candidates)

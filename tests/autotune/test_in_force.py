@@ -25,7 +25,7 @@ def names() -> Iterator[None]:
 
 
 def doubled(n: int) -> tuple[te.Schedule, list[te.Tensor]]:
-    """In vectors of a length that is a knob."""
+    """Twice ``x``, in vectors whose length is a knob."""
     x = te.placeholder((n,), name="x")
     y = te.compute((n,), lambda i: x[i] * 2.0, name="y")
     s, cfg = te.create_schedule(y.op), get_config()
@@ -34,13 +34,13 @@ def doubled(n: int) -> tuple[te.Schedule, list[te.Tensor]]:
     return s, [x, y]
 
 
-def test_without_a_configuration_there_are_defaults() -> None:
+def test_get_config_gives_a_fallback_without_a_configuration() -> None:
     assert get_config().is_fallback
     with using(ConfigEntity({})) as config:
         assert get_config() is config
 
 
-def test_a_schedule_function_knows_the_target_it_is_for() -> None:
+def test_a_template_sees_the_target_of_its_task() -> None:
     seen: list[Target] = []
 
     def watching(n: int) -> tuple[te.Schedule, list[te.Tensor]]:
@@ -54,7 +54,7 @@ def test_a_schedule_function_knows_the_target_it_is_for() -> None:
     assert get_target() == Target.parse("native")
 
 
-def test_a_template_that_is_called_asks_for_its_configuration() -> None:
+def test_calling_a_template_looks_up_its_configuration() -> None:
     asked: list[tuple[str, list[object]]] = []
 
     def lookup(name: str, args: list[object]) -> ConfigEntity:

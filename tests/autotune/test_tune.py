@@ -1,4 +1,4 @@
-"""Tuning from end to end: records are kept, a run is taken up again, the winner is used."""
+"""Tuning from end to end: records are kept, a run is resumed, the winner is used."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from tvmlite.te.space import ConfigEntity, OptionChoice, Task, decode_args, enco
 Template = Callable[[int, int, int], tuple[te.Schedule, list[te.Tensor]]]
 
 
-def test_the_best_of_real_measurements_is_used(task: Task, matmul: Template, tmp_path: Path) -> None:
+def test_the_best_measured_schedule_is_used(task: Task, matmul: Template, tmp_path: Path) -> None:
     path = tmp_path / "tune.jsonl"
     with autotune.LocalRunner(budget=0.001) as runner:
         tuned = autotune.tune(task, path, trials=6, runner=runner, tuner="random")[0]
@@ -48,7 +48,7 @@ def test_the_best_of_real_measurements_is_used(task: Task, matmul: Template, tmp
 
 
 @pytest.mark.slow
-def test_a_run_that_was_cut_short_ends_as_if_it_had_not_been(task: Task, tmp_path: Path) -> None:
+def test_a_resumed_run_ends_like_an_uninterrupted_one(task: Task, tmp_path: Path) -> None:
     whole, cut = tmp_path / "whole.jsonl", tmp_path / "cut.jsonl"
     expected = autotune.tune(task, whole, trials=30, seed=5, runner=MadeUpMachine())[0]
 
@@ -65,7 +65,7 @@ def test_a_run_that_was_cut_short_ends_as_if_it_had_not_been(task: Task, tmp_pat
 
 
 class KnowsOneTask(MadeUpMachine):
-    """Of all other tasks it cannot tell what is right."""
+    """Fails to run the reference of every task but one."""
 
     def __init__(self, task: Task) -> None:
         super().__init__()
@@ -78,7 +78,7 @@ class KnowsOneTask(MadeUpMachine):
 
 
 @pytest.mark.parametrize("tuner", ["random", "xgboost"])
-def test_a_task_of_which_nothing_can_be_checked_is_told_and_others_go_on(
+def test_a_task_whose_reference_fails_is_reported_and_others_go_on(
     task: Task, other_task: Task, tuner: str, tmp_path: Path
 ) -> None:
     machine, path = KnowsOneTask(other_task), tmp_path / "tune.jsonl"
@@ -92,13 +92,13 @@ def test_a_task_of_which_nothing_can_be_checked_is_told_and_others_go_on(
     assert {record.task_key for record in rec.load(path)} == {other_task.key}
 
 
-def test_no_task_of_which_anything_can_be_checked_is_an_error(task: Task, other_task: Task) -> None:
+def test_failing_references_of_all_tasks_are_an_error(task: Task, other_task: Task) -> None:
     machine = KnowsOneTask(other_task)
     with pytest.raises(ExecutionError, match=r"nothing could be measured.*1 reference; the first: reference"):
         autotune.tune(task, trials=24, runner=machine)
 
 
-def test_a_ctrl_c_ends_what_is_measured(task: Task, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_ctrl_c_interrupts_the_measurement(task: Task, monkeypatch: pytest.MonkeyPatch) -> None:
     class Endless(MadeUpMachine):
         def measure(self, task: str, candidate: Candidate) -> Outcome:
             ended.append(interrupted.wait(60))
@@ -119,7 +119,7 @@ def test_a_ctrl_c_ends_what_is_measured(task: Task, monkeypatch: pytest.MonkeyPa
     assert ended == [True]
 
 
-def test_what_was_measured_with_other_threads_is_measured_again(task: Task, tmp_path: Path) -> None:
+def test_records_of_another_number_of_threads_are_not_resumed(task: Task, tmp_path: Path) -> None:
     first, again, other = MadeUpMachine(), MadeUpMachine(), MadeUpMachine()
     first.threads = again.threads = 1
     other.threads = 2
@@ -134,7 +134,7 @@ def test_what_was_measured_with_other_threads_is_measured_again(task: Task, tmp_
 
 
 @pytest.mark.parametrize(("threads", "beside"), [(1, True), (2, False)])
-def test_where_candidates_take_all_processors_nothing_is_thought_meanwhile(
+def test_nothing_is_lowered_while_candidates_occupy_all_processors(
     task: Task, threads: int, beside: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     class Slow(MadeUpMachine):
@@ -160,7 +160,7 @@ def test_where_candidates_take_all_processors_nothing_is_thought_meanwhile(
     assert any(met) == beside
 
 
-def test_the_machine_makes_the_code_of_what_it_comes_to_before_the_tuner(
+def test_the_machine_builds_a_candidate_the_tuner_has_not_built_yet(
     task: Task, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     class Building(MadeUpMachine):
@@ -190,7 +190,7 @@ def test_the_machine_makes_the_code_of_what_it_comes_to_before_the_tuner(
 
 
 @pytest.mark.parametrize("waited", [False, True])
-def test_the_tuner_thinks_before_it_builds_where_the_machine_waited_for_it(
+def test_the_tuner_plans_ahead_before_building_if_the_machine_waited(
     task: Task, monkeypatch: pytest.MonkeyPatch, waited: bool
 ) -> None:
     class Building(MadeUpMachine):
@@ -222,7 +222,7 @@ def test_the_tuner_thinks_before_it_builds_where_the_machine_waited_for_it(
     assert done[0 if waited else -1] == "thought"
 
 
-def test_nothing_is_thought_about_that_will_not_be_tried(task: Task, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_batch_is_planned_that_will_not_be_tried(task: Task, monkeypatch: pytest.MonkeyPatch) -> None:
     thoughts: list[int] = []
     tuner = RandomTuner(task)
     search = engine.Search(tuner, MadeUpMachine(), 5)
@@ -236,7 +236,7 @@ def test_nothing_is_thought_about_that_will_not_be_tried(task: Task, monkeypatch
     assert thoughts == [0, 2]
 
 
-def test_the_default_stays_where_nothing_is_quicker_beyond_doubt(task: Task) -> None:
+def test_the_default_stays_if_nothing_is_significantly_faster(task: Task) -> None:
     class Even(MadeUpMachine):
         def compare(self, task: str, candidates: list[Candidate]) -> list[Outcome]:
             return [
@@ -251,21 +251,21 @@ def test_the_default_stays_where_nothing_is_quicker_beyond_doubt(task: Task) -> 
 
 
 class NoComparison(MadeUpMachine):
-    """Candidates that run alone end the machine when they are compared."""
+    """Candidates run alone, and crash when they are compared."""
 
     def compare(self, task: str, candidates: list[Candidate]) -> list[Outcome]:
         return [Outcome(error="crash", message="signal 11")] * len(candidates)
 
 
 class NoReference(MadeUpMachine):
-    """What is right cannot be found out a second time."""
+    """The reference cannot be run a second time."""
 
     def compare(self, task: str, candidates: list[Candidate]) -> list[Outcome]:
         raise ReferenceFailed(task, "timeout", "not ended after 120 s")
 
 
 @pytest.mark.parametrize("machine", [NoComparison, NoReference])
-def test_the_default_stays_where_nothing_could_be_compared(
+def test_the_default_stays_if_the_comparison_fails(
     task: Task, machine: type[MadeUpMachine], tmp_path: Path
 ) -> None:
     tuned = autotune.tune(task, tmp_path / "tune.jsonl", trials=30, tuner="random", runner=machine())[0]
@@ -275,7 +275,7 @@ def test_the_default_stays_where_nothing_could_be_compared(
     assert tuned.gain == 1.0
 
 
-def test_the_best_that_can_be_compared_wins_where_the_default_cannot(task: Task) -> None:
+def test_the_best_candidate_wins_if_the_default_cannot_be_compared(task: Task) -> None:
     class LosesTheDefault(MadeUpMachine):
         def compare(self, task: str, candidates: list[Candidate]) -> list[Outcome]:
             lost = Outcome(error="wrong answer", message="C[0] is 1")
@@ -288,7 +288,7 @@ def test_the_best_that_can_be_compared_wins_where_the_default_cannot(task: Task)
     assert tuned.best.origin == rec.FINAL
 
 
-def test_a_later_run_keeps_what_is_in_force_unless_it_finds_something_quicker(
+def test_a_later_run_keeps_the_earlier_winner_if_it_finds_nothing_faster(
     task: Task, matmul: Template, tmp_path: Path
 ) -> None:
     path = tmp_path / "tune.jsonl"
@@ -302,10 +302,8 @@ def test_a_later_run_keeps_what_is_in_force_unless_it_finds_something_quicker(
     assert rec.best(rec.load(path), task.target)[task.key].config.settings == best.config.settings
 
 
-def test_what_was_in_force_before_a_run_is_compared_again_where_the_run_had_compared(
-    task: Task, tmp_path: Path
-) -> None:
-    """The killed run has put its own winner there; what it was held against are the same finalists still."""
+def test_a_resumed_run_compares_the_earlier_winner_only_once(task: Task, tmp_path: Path) -> None:
+    """The first run has recorded its own winner; the finalists of the resumed run are still the same."""
     path = tmp_path / "tune.jsonl"
     before = autotune.tune(task, path, trials=4, seed=1, tuner="random", runner=MadeUpMachine())[0].best
     options = {"trials": 30, "seed": 2, "tuner": "random", "runner": MadeUpMachine()}
@@ -322,7 +320,7 @@ def test_what_was_in_force_before_a_run_is_compared_again_where_the_run_had_comp
     assert path.read_text() == written
 
 
-def test_what_two_runs_have_put_in_force_is_compared_and_the_last_before_the_first(task: Task) -> None:
+def test_winners_of_earlier_runs_are_finalists_with_the_latest_first(task: Task) -> None:
     best = autotune.tune(task, trials=30, tuner="random", runner=MadeUpMachine())[0].progress
     first, second, third = (one.config for one in best.leaders[:3])
     led = [one.config.settings for one in best.leaders]
@@ -340,9 +338,7 @@ def test_what_two_runs_have_put_in_force_is_compared_and_the_last_before_the_fir
     assert finalists(1, *unknown) == [unknown[0].settings]
 
 
-def test_what_was_in_force_goes_where_it_has_become_slower_than_the_default(
-    task: Task, tmp_path: Path
-) -> None:
+def test_an_earlier_winner_slower_than_the_default_is_replaced_by_it(task: Task, tmp_path: Path) -> None:
     class Turned(MadeUpMachine):
         def compare(self, task: str, candidates: list[Candidate]) -> list[Outcome]:
             return [Outcome((1e-3 if n == 0 else 2e-3,) * 7) for n in range(len(candidates))]
@@ -355,7 +351,7 @@ def test_what_was_in_force_goes_where_it_has_become_slower_than_the_default(
     assert again.best.config.settings == task.default.settings
 
 
-def test_early_stopping_stops(task: Task) -> None:
+def test_early_stopping_ends_the_search(task: Task) -> None:
     tuned = autotune.tune(task, trials=50, runner=MadeUpMachine(), early_stopping=1, tuner="grid")[0]
 
     assert tuned.progress.trials < 50
@@ -369,13 +365,15 @@ def test_nothing_measured_is_an_error_with_the_first_cause(task: Task) -> None:
         autotune.tune(task, trials=3, runner=MadeUpMachine(error="crash"))
 
 
-def test_the_shortest_budget_is_enough_for_a_batch(task: Task) -> None:
+def test_the_shortest_budget_allows_one_batch(task: Task) -> None:
     (tuned,) = autotune.tune(task, budget=1e-6, runner=MadeUpMachine(), tuner="random")
 
     assert tuned.progress.trials > 0
 
 
-def test_without_xgboost_a_search_is_done_and_told(task: Task, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_xgboost_a_genetic_search_runs_with_a_warning(
+    task: Task, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("tvmlite.autotune.model.model.available", lambda: False)
 
     with pytest.warns(UserWarning, match="xgboost is not installed: a genetic search is done instead"):
@@ -384,7 +382,7 @@ def test_without_xgboost_a_search_is_done_and_told(task: Task, monkeypatch: pyte
     assert tuned.tuner == "genetic"
 
 
-def test_the_way_of_autotvm(task: Task, tmp_path: Path) -> None:
+def test_a_tuner_is_used_like_one_of_autotvm(task: Task, tmp_path: Path) -> None:
     path = tmp_path / "log.jsonl"
 
     progress = autotune.RandomTuner(task).tune(
@@ -396,17 +394,17 @@ def test_the_way_of_autotvm(task: Task, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("text", "seconds"), [("90s", 90), ("10m", 600), ("1.5h", 5400), ("7", 7), (3, 3)])
-def test_budgets(text: str | float, seconds: float) -> None:
+def test_budgets_are_read_with_their_units(text: str | float, seconds: float) -> None:
     assert seconds_of(text) == seconds
 
 
 @pytest.mark.parametrize("text", ["", "-1", "ten", "10 parsecs", 0, float("inf"), float("nan")])
-def test_what_is_no_budget_is_an_error(text: str | float) -> None:
+def test_an_invalid_budget_is_an_error(text: str | float) -> None:
     with pytest.raises(InputError, match="expected a time such as"):
         seconds_of(text)
 
 
-def test_calls_that_make_no_sense_are_errors(task: Task) -> None:
+def test_contradictory_options_are_errors(task: Task) -> None:
     with pytest.raises(InputError, match="either trials= or budget="):
         autotune.tune(task)
     with pytest.raises(InputError, match="resume= needs records="):
@@ -415,7 +413,7 @@ def test_calls_that_make_no_sense_are_errors(task: Task) -> None:
         autotune.tune(task, trials=1, tuner="magic", runner=MadeUpMachine())
 
 
-def test_a_task_without_a_record_is_told(task: Task, matmul: Template) -> None:
+def test_a_task_without_a_record_is_a_warning(task: Task, matmul: Template) -> None:
     with (
         autotune.apply_history_best([]) as history,
         pytest.warns(UserWarning, match=r"no record for tests.matmul"),
@@ -425,7 +423,7 @@ def test_a_task_without_a_record_is_told(task: Task, matmul: Template) -> None:
     assert history.missing == [task.key]
 
 
-def test_damaged_records_are_told(tmp_path: Path) -> None:
+def test_damaged_records_are_a_warning(tmp_path: Path) -> None:
     path = tmp_path / "bad.jsonl"
     path.write_text("{}\n")
 
@@ -436,7 +434,7 @@ def test_damaged_records_are_told(tmp_path: Path) -> None:
         assert history.best == {}
 
 
-def test_records_of_another_version_or_machine_are_told_and_not_used(task: Task, tmp_path: Path) -> None:
+def test_records_of_another_version_or_machine_are_skipped_with_a_warning(task: Task, tmp_path: Path) -> None:
     path = tmp_path / "tune.jsonl"
     autotune.tune(task, path, trials=4, tuner="random", runner=MadeUpMachine())
     kept = list(rec.load(path))
@@ -455,7 +453,7 @@ def test_records_of_another_version_or_machine_are_told_and_not_used(task: Task,
         assert history.best == {}
 
 
-def test_arguments_of_a_task_survive_json() -> None:
+def test_arguments_of_a_task_survive_a_round_trip_through_json() -> None:
     args = (3, "float32", (1, 2), te.placeholder((4, 5), "int8", "x"))
 
     number, word, pair, tensor = decode_args(encode_args(args))
@@ -464,7 +462,7 @@ def test_arguments_of_a_task_survive_json() -> None:
     assert (tensor.shape, tensor.dtype) == ((4, 5), "int8")
 
 
-def test_mistakes_in_a_template_are_told() -> None:
+def test_mistakes_in_a_template_are_errors() -> None:
     with pytest.raises(ScheduleError, match=r"there is no template 'tests.none'"):
         autotune.create("tests.none", ())
     autotune.template("tests.bad", lambda: 3)
@@ -474,13 +472,13 @@ def test_mistakes_in_a_template_are_told() -> None:
         encode_args([object()])
 
 
-def test_nothing_is_warned_of_when_all_is_well(task: Task) -> None:
+def test_a_successful_run_gives_no_warnings(task: Task) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         autotune.tune(task, trials=4, runner=MadeUpMachine())
 
 
-def test_a_busy_machine_is_told(task: Task) -> None:
+def test_a_busy_machine_is_a_warning(task: Task) -> None:
     class Busy(MadeUpMachine):
         def measure(self, task: str, candidate: Candidate) -> Outcome:
             return Outcome(super().measure(task, candidate).costs, busy=0.5)
@@ -489,7 +487,7 @@ def test_a_busy_machine_is_told(task: Task) -> None:
         autotune.tune(task, trials=4, runner=Busy())
 
 
-def test_what_failed_is_told_by_cause(task: Task) -> None:
+def test_failures_are_summarized_by_cause(task: Task) -> None:
     class Fickle(MadeUpMachine):
         def measure(self, task: str, candidate: Candidate) -> Outcome:
             made = super().measure(task, candidate)
@@ -500,13 +498,13 @@ def test_what_failed_is_told_by_cause(task: Task) -> None:
     assert str(tuned).endswith(" of the default, 16 trials (4 timeout)")
 
 
-def test_nothing_is_said_of_the_default_where_nothing_was_timed_beside_it(task: Task) -> None:
+def test_the_default_is_not_mentioned_without_a_comparison(task: Task) -> None:
     [tuned] = autotune.tune(task, trials=4, runner=MadeUpMachine(), tuner="random", compare=False)
 
     assert re.fullmatch(r"\S.*: [\d.]+ GFLOP/s, 4 trials", str(tuned))
 
 
-def test_what_a_file_holds_that_is_of_no_use_is_told_once(task: Task, tmp_path: Path) -> None:
+def test_unusable_records_of_a_file_are_reported_once(task: Task, tmp_path: Path) -> None:
     path, other = tmp_path / "tune.jsonl", tmp_path / "other.jsonl"
     first = autotune.tune(task, trials=4, runner=MadeUpMachine(), tuner="random")[0].best
     assert first is not None
@@ -524,7 +522,7 @@ def test_what_a_file_holds_that_is_of_no_use_is_told_once(task: Task, tmp_path: 
     assert {one.filename for one in warned} == {__file__}
 
 
-def test_the_records_of_a_comparison_have_one_time(task: Task, tmp_path: Path) -> None:
+def test_the_records_of_a_comparison_share_one_time(task: Task, tmp_path: Path) -> None:
     path = tmp_path / "tune.jsonl"
     autotune.tune(task, path, trials=12, runner=MadeUpMachine(), tuner="random")
 
@@ -535,7 +533,7 @@ def test_the_records_of_a_comparison_have_one_time(task: Task, tmp_path: Path) -
 
 
 def never_schedules(n: int) -> tuple[te.Schedule, list[te.Tensor]]:
-    """A template whose default is none of its configurations, and of which nothing can be built."""
+    """A template whose default is not in its space, and of which no configuration can be built."""
     x = te.placeholder((n,), name="x")
     y = te.compute((n,), lambda i: x[i] * 2.0, name="y")
     s = te.create_schedule(y.op)
@@ -548,7 +546,7 @@ def never_schedules(n: int) -> tuple[te.Schedule, list[te.Tensor]]:
 
 
 @pytest.mark.parametrize("tuner", ["random", "xgboost", "grid", "genetic"])
-def test_where_nothing_can_be_built_the_first_cause_is_told(tuner: str) -> None:
+def test_error_when_nothing_can_be_built_has_the_first_cause(tuner: str) -> None:
     autotune.template("tests.never", never_schedules)
     task = autotune.create("tests.never", (64,))
 
@@ -556,7 +554,7 @@ def test_where_nothing_can_be_built_the_first_cause_is_told(tuner: str) -> None:
         autotune.tune(task, trials=4, runner=MadeUpMachine(), tuner=tuner)
 
 
-def test_where_nothing_is_proposed_the_cause_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_error_when_nothing_is_proposed_has_the_cause(monkeypatch: pytest.MonkeyPatch) -> None:
     autotune.template("tests.never", never_schedules)
     task = autotune.create("tests.never", (64,))
     monkeypatch.setattr(RandomTuner, "propose", lambda self, count: [])

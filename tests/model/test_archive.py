@@ -1,4 +1,4 @@
-"""Archives in the manner of TVM's model library format: whole, reproducible, and refused when damaged."""
+"""Archives similar to TVM's model library format: complete, reproducible, and refused when damaged."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def archived(folder: Path, target: str = "native") -> Path:
 
 
 @pytest.mark.parametrize("target", ["native", "c"])
-def test_a_program_is_built_of_what_is_in_it(target: str, tmp_path: Path) -> None:
+def test_a_c_program_is_built_from_an_archive(target: str, tmp_path: Path) -> None:
     with tarfile.open(archived(tmp_path, target)) as archive:
         archive.extractall(tmp_path, filter="data")
     (tmp_path / "main.c").write_text(MAIN)
@@ -70,7 +70,7 @@ def test_a_program_is_built_of_what_is_in_it(target: str, tmp_path: Path) -> Non
     )
 
 
-def test_it_says_what_it_was_made_of(tmp_path: Path) -> None:
+def test_an_archive_contains_the_module_and_its_records(tmp_path: Path) -> None:
     path = archived(tmp_path)
     with tarfile.open(path) as archive:
         names = archive.getnames()
@@ -86,7 +86,7 @@ def test_it_says_what_it_was_made_of(tmp_path: Path) -> None:
     assert runtime.read_metadata(path)["input_names"] == ["x"]
 
 
-def test_its_digests_are_those_of_sha256sum(tmp_path: Path) -> None:
+def test_digests_of_an_archive_pass_sha256sum(tmp_path: Path) -> None:
     if shutil.which("sha256sum") is None:
         pytest.skip("no sha256sum")
     with tarfile.open(archived(tmp_path)) as archive:
@@ -99,7 +99,7 @@ def test_the_same_model_gives_the_same_bytes(tmp_path: Path) -> None:
     assert archived(tmp_path).read_bytes() == first
 
 
-def test_a_flipped_bit_is_found_or_harmless(tmp_path: Path) -> None:
+def test_a_flipped_bit_is_detected_or_harmless(tmp_path: Path) -> None:
     path = archived(tmp_path)
     whole, expected = bytearray(path.read_bytes()), runtime.read_metadata(path)
     rng = np.random.default_rng(0)
@@ -113,10 +113,10 @@ def test_a_flipped_bit_is_found_or_harmless(tmp_path: Path) -> None:
         except LibraryError:
             refused += 1
         whole[place] ^= bit
-    assert refused > 80  # what else there is fills up blocks
+    assert refused > 80  # the rest is padding of blocks
 
 
-def test_every_truncation_is_found(tmp_path: Path) -> None:
+def test_every_truncation_is_detected(tmp_path: Path) -> None:
     path = archived(tmp_path)
     whole = path.read_bytes()
     end = whole.rindex(b"SHA256SUMS")
@@ -126,7 +126,7 @@ def test_every_truncation_is_found(tmp_path: Path) -> None:
             runtime.read_metadata(path)
 
 
-def test_other_files_in_it_are_refused(tmp_path: Path) -> None:
+def test_an_archive_with_extra_files_is_refused(tmp_path: Path) -> None:
     path = archived(tmp_path)
     for name, kind in (
         ("../evil", tarfile.REGTYPE),
@@ -143,7 +143,7 @@ def test_other_files_in_it_are_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("target", ["native", "c"])
-def test_it_is_loaded_as_a_shared_library_is(target: str, tmp_path: Path) -> None:
+def test_an_archive_is_loaded_like_a_shared_library(target: str, tmp_path: Path) -> None:
     lib = runtime.load(archived(tmp_path, target))
     x = RNG.standard_normal((2, 8)).astype("float32")
     np.testing.assert_allclose(lib(x), np.maximum(x @ FIRST.T, 0) @ SECOND.T, rtol=1e-5, atol=1e-6)
@@ -160,7 +160,7 @@ def test_loading_leaves_no_files_behind(tmp_path: Path, monkeypatch: pytest.Monk
     assert sorted(one.name for one in tmp_path.iterdir()) == ["net.tar", "temporary"]
 
 
-def test_code_for_what_this_process_does_not_run_is_refused(tmp_path: Path) -> None:
+def test_an_archive_for_another_machine_is_refused(tmp_path: Path) -> None:
     with pytest.raises(LibraryError, match=r"net\.tar is source for a machine without an operating system"):
         runtime.load(archived(tmp_path, "c -system=none"))
     path = archived(tmp_path)
@@ -171,7 +171,9 @@ def test_code_for_what_this_process_does_not_run_is_refused(tmp_path: Path) -> N
         runtime.load(path)
 
 
-def test_an_archive_without_a_linker_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_loading_an_archive_without_a_linker_is_an_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     path = archived(tmp_path)
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.setattr(link, "has_zig", lambda: False)
@@ -180,7 +182,7 @@ def test_an_archive_without_a_linker_is_an_error(tmp_path: Path, monkeypatch: py
 
 
 def rewritten(path: Path, fields: dict[str, object], files: dict[str, bytes]) -> None:
-    """The archive ``path`` with other metadata and files of code, all digests right."""
+    """Write the archive ``path`` with other metadata and code files, and valid digests."""
     named = {f"codegen/host/lib/{name}": content for name, content in files.items()}
     model_library.write(path, {"metadata.json": json.dumps(fields).encode(), **named})
 
@@ -195,7 +197,9 @@ def rewritten(path: Path, fields: dict[str, object], files: dict[str, bytes]) ->
         ({"net.c": b"#error of mine"}, "compiling net.c of .*of mine"),
     ],
 )
-def test_archives_with_other_code_are_refused(files: dict[str, bytes], text: str, tmp_path: Path) -> None:
+def test_archives_with_unexpected_code_are_refused(
+    files: dict[str, bytes], text: str, tmp_path: Path
+) -> None:
     path = archived(tmp_path)
     fields = json.loads(model_library.read_code(path)[0])
     rewritten(path, fields, files)
@@ -203,7 +207,7 @@ def test_archives_with_other_code_are_refused(files: dict[str, bytes], text: str
         runtime.load(path)
 
 
-def test_a_sparse_file_of_any_size_is_refused(tmp_path: Path) -> None:
+def test_an_archive_with_a_sparse_file_is_refused(tmp_path: Path) -> None:
     path = archived(tmp_path)
     with tarfile.open(path, "a") as archive:
         entry = tarfile.TarInfo("codegen/host/lib/huge.a")
@@ -213,7 +217,7 @@ def test_a_sparse_file_of_any_size_is_refused(tmp_path: Path) -> None:
         runtime.load(path)
 
 
-def test_a_size_larger_than_the_archive_is_refused(tmp_path: Path) -> None:
+def test_a_member_larger_than_the_archive_is_refused(tmp_path: Path) -> None:
     path = archived(tmp_path)
     whole = bytearray(path.read_bytes())
     whole[124:136] = b"77777777777\0"  # the size of the first file, in octal
@@ -224,7 +228,7 @@ def test_a_size_larger_than_the_archive_is_refused(tmp_path: Path) -> None:
         runtime.load(path)
 
 
-def test_one_function_is_no_archive(tmp_path: Path) -> None:
+def test_a_single_function_cannot_be_exported_as_an_archive(tmp_path: Path) -> None:
     from tvmlite import te
 
     a = te.placeholder((4,), name="a")

@@ -1,4 +1,4 @@
-"""Budgets of code: what is left out to keep to one, and what is said where none is kept."""
+"""Budgets for code size: code left out to meet one, and errors if it cannot be met."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tvmlite.relay.ir.nodes import Module
 
 
 def model(target: str) -> CompiledModule:
-    """A dense layer of bytes."""
+    """An int8 dense layer."""
     x = relay.var("x", shape=(2, 32), dtype="int8")
     weight = relay.const(np.random.default_rng(0).integers(-128, 128, (12, 32)).astype("int8"))
     body = relay.nn.dense(x, weight, out_dtype="int32")
@@ -35,12 +35,12 @@ def test_a_budget_is_a_number_of_bytes(text: str | int, wanted: int) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "0", "-1", "1.5k", "many", "32 k", "1g", "9" * 20, True])
-def test_others_are_refused(text: str) -> None:
+def test_invalid_budgets_are_refused(text: str) -> None:
     with pytest.raises(InputError, match=r"code_size is .*, expected a number of bytes, such as"):
         code_size.budget(text)
 
 
-def test_a_budget_that_is_large_enough_changes_nothing(tmp_path: Path) -> None:
+def test_a_sufficient_budget_changes_nothing(tmp_path: Path) -> None:
     lib = model("c -mcpu=cortex-m4")
     for name, most in (("a", None), ("b", "1M")):
         (tmp_path / name).mkdir()
@@ -50,9 +50,7 @@ def test_a_budget_that_is_large_enough_changes_nothing(tmp_path: Path) -> None:
     assert "arm_acle.h" in (tmp_path / "b" / "net.c").read_text()
 
 
-def test_code_for_particular_processors_is_left_out_first(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_processor_specific_code_is_left_out_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def measured(source: Path, target: Target) -> code_size.CodeSize:
         return code_size.CodeSize({"net": 900 if "arm_acle.h" in source.read_text() else 600}, "test")
 
@@ -65,7 +63,7 @@ def test_code_for_particular_processors_is_left_out_first(
     assert "tl_dot_rows_i8(&" in text
 
 
-def test_what_is_too_long_is_an_error_that_lists_functions(tmp_path: Path) -> None:
+def test_error_of_code_over_budget_lists_functions(tmp_path: Path) -> None:
     with pytest.raises(
         UnsupportedError, match=r"net: code_size is 100 bytes, and its smallest code is .*, by "
     ) as e:
@@ -80,12 +78,12 @@ def test_what_is_too_long_is_an_error_that_lists_functions(tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize(("target", "file"), [("c -mcpu=cortex-m4", "net.h"), ("c", "net.c")])
-def test_it_is_for_standalone_c(target: str, file: str, tmp_path: Path) -> None:
+def test_code_size_is_only_for_standalone_c(target: str, file: str, tmp_path: Path) -> None:
     with pytest.raises(InputError, match="code_size='8k' is for C for a target without a system"):
         model(target).export(tmp_path / file, code_size="8k")
 
 
-def test_the_estimate_is_near_what_a_compiler_makes(tmp_path: Path) -> None:
+def test_the_estimate_is_near_the_compiled_size(tmp_path: Path) -> None:
     if shutil.which("arm-none-eabi-gcc") is None:
         pytest.skip("no arm-none-eabi-gcc")
     lib = model("c -mcpu=cortex-m3")

@@ -1,4 +1,4 @@
-"""Libraries with code for several levels of processors: each level is right, and the right one is chosen."""
+"""Libraries with code for several processor levels: each level is right, and the right one is chosen."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ int main(void) {
 
 
 def network() -> relay.IRModule:
-    """A convolution, its mean over pixels, and a dense layer, over any number of images."""
+    """A convolution, its mean over pixels, and a dense layer, for any number of images."""
     x = relay.var("x", shape=("n", 3, 8, 8), dtype="float32")
     made = relay.nn.relu(relay.nn.conv2d(x, relay.const(CONV), padding=(1, 1)))
     mean = relay.mean(made, axis=(2, 3))
@@ -119,7 +119,7 @@ def runs_here(level: str) -> bool:
 
 
 @pytest.mark.parametrize("level", LEVELS)
-def test_each_level_that_runs_here_is_right(
+def test_each_level_that_runs_here_computes_the_right_result(
     level: str, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if not runs_here(level):
@@ -146,14 +146,14 @@ def test_python_and_c_choose_the_same_level(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("processor", "level"), [("qemu64", "baseline"), ("Nehalem", "baseline"), ("Haswell", "avx2")]
 )
-def test_another_processor_runs_the_level_that_it_has(processor: str, level: str, folder: Path) -> None:
+def test_an_emulated_processor_runs_its_best_level(processor: str, level: str, folder: Path) -> None:
     done = run(folder, emulated=processor)
     assert (done.returncode, done.stderr) == (0, level)
     is_right(done.stdout)
 
 
 @pytest.mark.slow
-def test_a_processor_that_lacks_every_level_is_told_so(tmp_path: Path) -> None:
+def test_error_on_a_processor_without_any_level_lists_what_it_lacks(tmp_path: Path) -> None:
     build(compiled(["avx2", "avx512"]), tmp_path)
     done = run(tmp_path, emulated="Nehalem")
     assert done.returncode == 1
@@ -164,7 +164,7 @@ def test_a_processor_that_lacks_every_level_is_told_so(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_library_of_one_processor_is_refused_by_another_in_words(tmp_path: Path) -> None:
+def test_a_library_for_a_newer_processor_is_refused_with_a_message(tmp_path: Path) -> None:
     build(tvmlite.compile(network(), f"{TARGET} -mcpu=haswell", name="net"), tmp_path)
     done = run(tmp_path, emulated="Nehalem")
     assert done.returncode == 1
@@ -190,7 +190,9 @@ def test_a_level_that_a_library_lacks_is_an_error(folder: Path, monkeypatch: pyt
     assert done.stderr == f"net: TVMLITE_CPU_LEVEL is 'sse9', the library has {', '.join(LEVELS)}"
 
 
-def test_loading_says_what_the_processor_lacks(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_error_of_loading_says_what_the_processor_lacks(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(library_levels, "missing_features", lambda names: sorted(names)[:2])
     with pytest.raises(LibraryError, match=r"compiled for baseline, avx2.* even for the first of these this"):
         runtime.load(folder / "net.so")
@@ -199,7 +201,7 @@ def test_loading_says_what_the_processor_lacks(folder: Path, monkeypatch: pytest
         runtime.load(folder / "net.so")
 
 
-def test_weights_of_one_layout_are_in_the_library_once(tmp_path: Path) -> None:
+def test_weights_shared_by_all_levels_are_stored_once(tmp_path: Path) -> None:
     x = relay.var("x", shape=(1, 1 << 16), dtype="float32")
     module = relay.IRModule.from_expr(relay.Function((x,), relay.add(x, relay.const(BIAS))))
     tvmlite.compile(module, TARGET, name="net", cpu_levels=LEVELS).export(tmp_path / "net.so")
@@ -207,7 +209,7 @@ def test_weights_of_one_layout_are_in_the_library_once(tmp_path: Path) -> None:
     assert BIAS.nbytes < size < 2 * BIAS.nbytes
 
 
-def test_static_libraries_and_archives_have_levels_too(tmp_path: Path) -> None:
+def test_static_libraries_and_archives_have_levels(tmp_path: Path) -> None:
     lib = compiled(["baseline", "avx2"])
     for ending in (".a", ".o", ".h", ".tar"):
         lib.export(tmp_path / f"net{ending}")
@@ -220,7 +222,7 @@ def test_static_libraries_and_archives_have_levels_too(tmp_path: Path) -> None:
     assert named == ["baseline", "avx2"]
 
 
-def test_what_runs_in_the_process_is_the_highest_level() -> None:
+def test_the_compiling_process_runs_the_highest_level() -> None:
     lib = compiled(["avx512", "baseline"])
     x = RNG.standard_normal((2, 3, 8, 8)).astype("float32")
     assert [level.name for level in lib.levels] == ["baseline", "avx512"]
@@ -245,7 +247,7 @@ def test_every_instruction_set_of_every_level_is_checked() -> None:
         ([2], TARGET, "cpu_levels"),
     ],
 )
-def test_levels_that_there_are_not_are_errors(levels: list[str], target: str, text: str) -> None:
+def test_invalid_levels_are_errors(levels: list[str], target: str, text: str) -> None:
     with pytest.raises(TargetError, match=text):
         tvmlite.compile(network(), target, cpu_levels=levels)
 
@@ -257,7 +259,7 @@ def test_c_source_has_no_levels(tmp_path: Path) -> None:
         tvmlite.compile(network(), TARGET, cpu_levels="avx2")
 
 
-def test_no_library_is_called_like_the_thread_pool(tmp_path: Path) -> None:
+def test_a_library_cannot_be_named_tvmlite(tmp_path: Path) -> None:
     lib = tvmlite.compile(network(), name="tvmlite")
     with pytest.raises(InputError, match="a library cannot be called 'tvmlite'"):
         lib.export(tmp_path / "net.so")

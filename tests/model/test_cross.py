@@ -1,4 +1,4 @@
-"""Libraries for other machines, linked here and run under emulators of their processors."""
+"""Libraries for other machines, linked here and run under emulators."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def network() -> Module:
 @pytest.mark.exhaustive  # group_weights' test of instructions of ARM links for another machine, too
 @pytest.mark.parametrize("ending", [".a", ".o"])
 @pytest.mark.parametrize(("target", "emulator", "environment"), MACHINES)
-def test_a_program_with_the_model_runs_there(
+def test_a_cross_compiled_program_runs_under_emulation(
     target: str, emulator: str, environment: dict[str, str], ending: str, tmp_path: Path
 ) -> None:
     if emulator and shutil.which(emulator) is None:
@@ -107,7 +107,7 @@ def test_a_program_with_the_model_runs_there(
         pytest.param("riscv64-linux-gnu", marks=pytest.mark.exhaustive),
     ],
 )
-def test_a_shared_library_for_another_machine_says_what_it_is_for(triple: str, tmp_path: Path) -> None:
+def test_a_shared_library_for_another_machine_names_its_target(triple: str, tmp_path: Path) -> None:
     lib = tvmlite.compile(network(), target=f"llvm -mtriple={triple}", name="net")
     lib.export(tmp_path / "net.so")
 
@@ -116,7 +116,9 @@ def test_a_shared_library_for_another_machine_says_what_it_is_for(triple: str, t
         runtime.load(tmp_path / "net.so")
 
 
-def test_what_to_install_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_error_without_a_cross_linker_says_what_to_install(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(link, "has_zig", lambda: False)
     monkeypatch.setenv("PATH", str(tmp_path))
     for target, ending in (("llvm -mtriple=aarch64-linux-gnu", ".so"), ("wasm", ".wasm")):
@@ -166,7 +168,7 @@ def exports_of_dylib(data: bytes) -> tuple[int, set[str]]:
         ("aarch64-macos", ".dylib", exports_of_dylib, 0x100000C),
     ],
 )
-def test_a_library_for_another_system_has_what_its_header_declares(
+def test_a_library_for_another_system_exports_what_its_header_declares(
     triple: str, ending: str, read: Callable[[bytes], tuple[int, set[str]]], processor: int, tmp_path: Path
 ) -> None:
     lib = tvmlite.compile(network(), target=f"llvm -mtriple={triple}", name="net")
@@ -188,7 +190,7 @@ def test_a_library_for_another_system_has_what_its_header_declares(
         ("x86_64-w64-mingw32", "Windows", ".dll"),
     ],
 )
-def test_libraries_for_systems_have_their_endings(
+def test_libraries_for_windows_and_macos_need_their_endings(
     triple: str, system: str, ending: str, tmp_path: Path
 ) -> None:
     if Triple.parse(triple).is_native:

@@ -1,4 +1,4 @@
-"""Exported models: run without the compiler, from a C program, as C source; and files that are none."""
+"""Exported models run without the compiler, from a C program, and as C source; damaged files are errors."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def test_a_library_runs_in_a_process_without_the_compiler(
         np.testing.assert_allclose(np.load(f"{file}.out.npy"), _expected(_input(size)), rtol=1e-5, atol=1e-6)
 
 
-def test_a_loaded_library_knows_its_names_and_profiles_its_kernels(tmp_path: Path) -> None:
+def test_a_loaded_library_has_its_names_and_profiles_its_kernels(tmp_path: Path) -> None:
     made = _compiled("n")
     made.export(tmp_path / "net.so")
     lib = runtime.load(tmp_path / "net.so")
@@ -91,7 +91,7 @@ def test_a_loaded_library_knows_its_names_and_profiles_its_kernels(tmp_path: Pat
     np.testing.assert_allclose(profile.result, _expected(_input(3)), rtol=1e-5, atol=1e-6)
 
 
-def test_weights_larger_than_a_page_are_in_the_library(tmp_path: Path) -> None:
+def test_a_library_contains_weights_larger_than_a_page(tmp_path: Path) -> None:
     weights = np.random.default_rng(0).standard_normal((700, 900)).astype(np.float32)
     x = relay.var("x", shape=(2, 900), dtype="float32")
     body = relay.nn.dense(x, relay.const(weights))
@@ -120,12 +120,12 @@ def _fences(language: str) -> list[str]:
 
 @pytest.fixture(scope="module")
 def guide(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with the guide's C program, and what its Python program writes, as library and as source."""
+    """A folder with the guide's C program and the files its Python program writes: library and C source."""
     if shutil.which("cc") is None:
         pytest.skip("no C compiler")
     folder = tmp_path_factory.mktemp("guide")
     python, c = _fences("python"), _fences("c")
-    c = [text for text in c if "int main(" in text]  # and not the sketches
+    c = [text for text in c if "int main(" in text]  # without the fragments
     assert (len(python), len(c)) == (1, 1)
     (folder / "main.c").write_text(c[0], encoding="utf-8")
     program = python[0] + 'lib.export("net.c")\nx = np.arange(24, dtype="float32").reshape(3, 8) / 10\n'
@@ -156,8 +156,8 @@ def test_the_header_compiles_as_c99_and_as_cpp(guide: Path) -> None:
             assert done.returncode == 0, done.stderr
 
 
-def test_two_headers_go_into_one_program_with_dlpacks_own(guide: Path) -> None:
-    """The structures are those that ``dlpack.h`` has under its guard."""
+def test_two_headers_and_dlpack_h_can_be_included_together(guide: Path) -> None:
+    """The header declares the structures of ``dlpack.h`` under the same include guard."""
     dlpack = """#ifndef DLPACK_DLPACK_H_
 #define DLPACK_DLPACK_H_
 #include <stdint.h>
@@ -180,9 +180,7 @@ typedef struct { void *data; DLDevice device; int32_t ndim; DLDataType dtype; in
 # What cannot be exported or loaded.
 
 
-def test_no_linker_is_an_error_that_says_how_to_get_one(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_error_without_a_linker_says_how_to_get_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     lib = _compiled(4)
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.setattr(link.importlib.util, "find_spec", lambda name: None)
@@ -209,13 +207,13 @@ def test_an_unknown_ending_is_an_error(name: str, tmp_path: Path) -> None:
         _compiled(4).export(tmp_path / name)
 
 
-def test_a_folder_that_is_not_there_is_an_error(tmp_path: Path) -> None:
+def test_a_missing_folder_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(LibraryError, match=r"cannot write .*missing/net\.so: No such file"):
         _compiled(4).export(tmp_path / "missing" / "net.so")
 
 
 def _behind_three_gigabytes() -> relay.IRModule:
-    """Rows of a table of 3 GiB, of which only three are not zero, times weights that lie behind it."""
+    """Rows of a 3 GiB table, of which only three are not zero, times weights stored after it."""
     rows = 3 << 20
 
     def fill(out: np.ndarray) -> None:
@@ -232,10 +230,10 @@ def _behind_three_gigabytes() -> relay.IRModule:
 @pytest.mark.parametrize(
     "target", ["native", pytest.param("c", marks=[pytest.mark.slow, pytest.mark.exhaustive])]
 )
-def test_weights_behind_more_than_32_bits_of_others_are_found(
+def test_weights_at_offsets_beyond_32_bits_are_found(
     target: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Pages of zeros take no memory, and are left out of the file."""
+    """Pages of zeros take no memory, and are holes in the file."""
     monkeypatch.setattr(segment, "_write", _without_zeros)
     lib = tvmlite.compile(_behind_three_gigabytes(), target)
     assert lib.constants.size > 3 << 30
@@ -248,7 +246,7 @@ def test_weights_behind_more_than_32_bits_of_others_are_found(
 
 
 def _without_zeros(file: BinaryIO, array: np.ndarray) -> None:
-    """``segment._write`` of what is not zero: the first rows, some in the middle, and the last."""
+    """``segment._write`` of nonzero parts only: the first rows, some in the middle, and the last."""
     begin = file.tell()
     for start, end in (
         (0, 4096),
@@ -259,9 +257,7 @@ def _without_zeros(file: BinaryIO, array: np.ndarray) -> None:
         file.write(array[start:end].data)
 
 
-def test_weights_that_c_source_cannot_hold_are_refused(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_too_many_weights_for_c_source_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(export, "MOST_IN_C", 100)
     with pytest.raises(InputError, match=r"(?s)the model has 0\.0 GB of weights, C source.*hint: .*net\.so$"):
         _compiled(4).export(tmp_path / "net.c")
@@ -269,7 +265,7 @@ def test_weights_that_c_source_cannot_hold_are_refused(
 
 
 @pytest.mark.parametrize("name", ["net.so", "net.c", "net.h"])
-def test_a_full_disk_is_called_so(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_error_of_a_full_disk_says_so(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def full(self: Path, target: Path) -> None:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
@@ -303,7 +299,7 @@ def _of_another_processor(whole: bytes) -> bytes:
 
 
 @pytest.mark.parametrize("spoil", [_truncated, _short, _text, _nothing, _of_another_processor])
-def test_a_spoilt_library_is_an_error(spoil: Callable[[bytes], bytes], tmp_path: Path) -> None:
+def test_a_damaged_library_is_an_error(spoil: Callable[[bytes], bytes], tmp_path: Path) -> None:
     _compiled(4).export(tmp_path / "good.so")
     (tmp_path / "bad.so").write_bytes(spoil((tmp_path / "good.so").read_bytes()))
 

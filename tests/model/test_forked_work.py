@@ -1,4 +1,4 @@
-"""Work is shared out among processes: every piece is done once, and nothing is left behind."""
+"""Work is divided among processes: every piece is done once, and no process is left behind."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def test_every_piece_is_done_once(tmp_path: Path) -> None:
     def work(number: int) -> None:
         (tmp_path / f"{number} by {os.getpid()}").touch()
         while len({one.name.split(" by ")[1] for one in tmp_path.iterdir()}) < 2:
-            time.sleep(0.01)  # until another process has begun as well
+            time.sleep(0.01)  # until another process has also begun
 
     with forked_work.divided_among_processes(range(100), work, nullcontext()) as mine:
         for number in mine:
@@ -36,14 +36,14 @@ def test_every_piece_is_done_once(tmp_path: Path) -> None:
     assert 1 < len({process for _, process in done}) <= 3
 
 
-def test_few_pieces_are_the_callers() -> None:
+def test_few_pieces_are_left_to_the_caller() -> None:
     with forked_work.divided_among_processes(
         range(2 * forked_work.ENOUGH - 1), lambda number: 1 / 0, nullcontext()
     ) as mine:
         assert list(mine) == list(range(2 * forked_work.ENOUGH - 1))
 
 
-def test_what_fails_elsewhere_keeps_nobody_from_the_rest(tmp_path: Path) -> None:
+def test_a_piece_that_fails_in_a_child_is_left_to_the_caller(tmp_path: Path) -> None:
     parent = os.getpid()
 
     def work(number: int) -> None:
@@ -64,11 +64,11 @@ def test_what_fails_elsewhere_keeps_nobody_from_the_rest(tmp_path: Path) -> None
 
 
 def _children() -> set[str]:
-    """The processes that this one has started."""
+    """The ids of child processes."""
     return set(Path(f"/proc/{os.getpid()}/task/{os.getpid()}/children").read_text().split())
 
 
-def test_an_error_of_the_callers_ends_the_others() -> None:
+def test_an_error_in_the_caller_ends_the_children() -> None:
     began, before = time.monotonic(), _children()
 
     with (
@@ -81,7 +81,7 @@ def test_an_error_of_the_callers_ends_the_others() -> None:
     assert _children() == before
 
 
-def test_a_lock_that_is_held_while_forking_is_open_in_the_children(tmp_path: Path) -> None:
+def test_a_lock_held_while_forking_is_free_in_the_children(tmp_path: Path) -> None:
     from threading import Lock
 
     lock = Lock()

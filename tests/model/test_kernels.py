@@ -1,4 +1,4 @@
-"""What the cache keeps of a kernel beside its code."""
+"""The interface of a kernel that the cache stores with its code."""
 
 import json
 
@@ -27,7 +27,7 @@ n, m = dim("n"), dim("threads")
     ],
     ids=str,
 )
-def test_the_size_of_a_workspace_is_read_back_as_it_was_written(size: e.Expr) -> None:
+def test_a_workspace_size_survives_a_round_trip_through_json(size: e.Expr) -> None:
     interface = KernelInterface("kernel", (n, m), size, ("too small",))
 
     back = kernels._decode(json.loads(json.dumps(kernels._encode(interface))))

@@ -1,4 +1,4 @@
-"""How records schedule a kernel, and what is expected of a kernel without one."""
+"""How records choose the schedule of a kernel, and the expected loss of a kernel without a record."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def group(extent: int, text: str = TILED, dtype: str = "float32") -> Function:
 
 
 def of_sketch(vectors: int, chunk: int) -> dict[str, OptionChoice]:
-    """Knobs that no candidate that is drawn has all of."""
+    """Knob settings of a generated schedule."""
     knobs = {"tile.vectors": vectors, "tile.chunk": chunk, "tile.block": 2}
     return {"rule": OptionChoice("sketch"), **{name: OptionChoice(value) for name, value in knobs.items()}}
 
@@ -40,7 +40,7 @@ WINNER = of_sketch(8, 256)
 def compared(
     one: Function, winner: dict[str, OptionChoice] | None = None, gain: float = 1.5, **fields: object
 ) -> list[rec.Record]:
-    """Records of a comparison in which ``winner``, the default if None, was ``gain`` times as quick as the
+    """Records of a comparison in which ``winner``, the default if None, was ``gain`` times as fast as the
     default."""
     task = tasks.task_of(one, NATIVE)
     told = {"verified": True, "origin": rec.FINAL, "code": VERSION} | fields
@@ -52,11 +52,11 @@ def compared(
 
 
 def decided(records: Sequence[rec.Record], one: Function | None = None) -> Choice:
-    """What is decided of ``one``, a repetition of 20 rows if None."""
+    """The choice for ``one``, by default a group that tiles an input of extent 20."""
     return Choices.of(records, NATIVE).decide(one or group(20))
 
 
-def test_without_a_record_a_kernel_loses_what_its_default_lost_in_the_nearest_shape() -> None:
+def test_the_expected_loss_without_a_record_is_that_of_the_nearest_shape() -> None:
     near, far = compared(group(24), WINNER, 1.5), compared(group(200), WINNER, 3.0)
 
     for records in ([*near, *far], [*far, *near]):
@@ -66,7 +66,7 @@ def test_without_a_record_a_kernel_loses_what_its_default_lost_in_the_nearest_sh
         assert found.loss == pytest.approx(0.5)
 
 
-def test_without_a_shape_of_its_operators_it_loses_what_others_of_its_template_lost() -> None:
+def test_without_similar_shapes_the_expected_loss_is_the_templates_median() -> None:
     records = [
         one
         for extent, gain in ((24, 1.1), (30, 1.2), (40, 4.0))
@@ -90,11 +90,11 @@ def test_without_a_shape_of_its_operators_it_loses_what_others_of_its_template_l
     ids=["not beside the default", "not compared", "on other threads"],
 )
 @pytest.mark.filterwarnings("ignore::UserWarning")
-def test_records_that_prove_nothing_give_no_expected_loss(records: list[rec.Record]) -> None:
+def test_records_without_a_valid_comparison_give_no_expected_loss(records: list[rec.Record]) -> None:
     assert decided(records) == NO_RECORD
 
 
-def test_a_default_that_failed_beside_the_winner_is_not_lost() -> None:
+def test_a_comparison_whose_default_failed_still_has_a_winner() -> None:
     won, default = compared(group(20), WINNER)
     failed = replace(default, costs=(), error="crash", verified=False)
 
@@ -106,7 +106,7 @@ def test_a_default_that_failed_beside_the_winner_is_not_lost() -> None:
     assert other == NO_RECORD
 
 
-def test_a_default_that_nothing_was_faster_than_is_said_to_be_the_best() -> None:
+def test_a_default_that_won_its_comparison_is_reported_as_the_best() -> None:
     won, default = compared(group(20), WINNER)
 
     found = decided([replace(default, costs=won.costs), replace(won, costs=default.costs)])
@@ -114,7 +114,7 @@ def test_a_default_that_nothing_was_faster_than_is_said_to_be_the_best() -> None
     assert (found.origin, found.config, found.loss) == (BEST_DEFAULT, None, 0.0)
 
 
-def test_the_record_of_another_shape_is_no_record_of_this() -> None:
+def test_a_record_of_another_shape_does_not_count_as_tuned() -> None:
     module = relay.parse("def @main(%x: Tensor[(20, 30, 40), float32]) { tile(%x, reps=[1, 2, 3]) }")
     records = compared(group(24), WINNER)
 
@@ -122,7 +122,7 @@ def test_the_record_of_another_shape_is_no_record_of_this() -> None:
         tvmlite.compile(module, records=records, require_tuned=True)
 
 
-def test_an_open_dimension_is_the_reason_why_there_is_no_record() -> None:
+def test_open_dimensions_are_reported_as_the_reason_for_no_record() -> None:
     module = relay.parse("def @main(%x: Tensor[(n, 20), float32]) { nn.relu(%x) }")
 
     (row,) = tvmlite.compile(module, records=compared(group(24), WINNER)).report.rows

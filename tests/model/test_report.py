@@ -1,4 +1,4 @@
-"""The report says of each kernel what arranged its loops."""
+"""The report says how each kernel was scheduled."""
 
 from __future__ import annotations
 
@@ -18,27 +18,27 @@ def schedules(text: str = SOFTMAX, target: str = "native") -> list[str]:
     return [row.schedule for row in tvmlite.compile(relay.parse(text), target).report.rows]
 
 
-def test_a_template_goes_by_the_kind_of_its_anchor() -> None:
+def test_a_template_is_reported_by_the_kind_of_its_anchor() -> None:
     assert schedules() == ["default softmax"]
     assert schedules() == ["default softmax"], "from the cache, too"
     assert schedules(target="c") == ["default softmax"]
 
 
-def test_a_schedule_that_a_generator_made_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_generated_schedule_is_reported_as_such(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(TEMPLATES, anchors.SOFTMAX, [])
 
     assert schedules() == ["default sketch (generated)"]
     assert schedules() == ["default sketch (generated)"], "from the cache, too"
 
 
-def test_plain_loops_say_so(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_plain_loops_are_reported_as_such(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(TEMPLATES, anchors.SOFTMAX, [])
     monkeypatch.delitem(GENERATORS, "sketch")
 
     assert schedules() == ["default plain loops"]
 
 
-def test_so_do_those_in_place_of_a_schedule_that_does_not_fit(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_plain_loops_replace_a_schedule_that_does_not_fit(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*args: object) -> None:
         raise ScheduleError("unroll: too long")
 

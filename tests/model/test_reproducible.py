@@ -1,4 +1,4 @@
-"""The same model and target give the same bytes, in another process and on a machine of another kind."""
+"""The same model and target give the same bytes, in another process and on another kind of machine."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ for ending in (".so", ".o", ".a", ".tar", ".h"):
 
 
 def exported(folder: Path, target: str, levels: str = "", cpu: str = "", cores: str = "") -> dict[str, str]:
-    """Digests of all exports of a process that takes itself to run on ``cores`` cores of a ``cpu``."""
+    """Digests of all exports of a process that pretends to run on ``cores`` cores of a ``cpu``."""
     folder.mkdir()
     command = [sys.executable, "-c", PROGRAM, cpu, cores, str(folder), target, levels]
     done = subprocess.run(command, capture_output=True, text=True, env=os.environ | {"TVMLITE_CACHE": "off"})
@@ -63,7 +63,7 @@ LEVELS = "llvm -mtriple=x86_64-unknown-linux-gnu -num-cores=8"
         pytest.param(LEVELS, "baseline,avx2,avx512", marks=pytest.mark.exhaustive),
     ],
 )
-def test_another_kind_of_machine_gives_the_same_bytes_for_a_named_target(
+def test_bytes_for_a_named_target_do_not_depend_on_the_machine(
     target: str, levels: str, tmp_path: Path
 ) -> None:
     here = exported(tmp_path / "here", target, levels)
@@ -75,7 +75,7 @@ def test_another_kind_of_machine_gives_the_same_bytes_for_a_named_target(
 
 @pytest.mark.slow
 @pytest.mark.exhaustive
-def test_a_target_without_cores_takes_those_of_the_process(tmp_path: Path) -> None:
+def test_a_target_without_cores_uses_those_of_the_process(tmp_path: Path) -> None:
     target = NAMED.replace(" -num-cores=8", "")
     one, many = (exported(tmp_path / cores, target, cores=cores) for cores in ("1", "8"))
     assert one != many

@@ -1,4 +1,4 @@
-"""Which inputs a self-test has: those whose answers do not depend on the order of a sum."""
+"""A self-test uses inputs whose results do not depend on the summation order."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tvmlite.relay.ir.random_inputs import random_inputs
 
 
 def rounded(bias: np.ndarray) -> Function:
-    """A dense layer whose results are rounded to whole numbers."""
+    """A dense layer whose results are rounded to integers."""
     weight = np.random.default_rng(0).standard_normal((4, 64)).astype("float32")
     x = relay.var("x", shape=(1, 64))
     sums = relay.add(relay.nn.dense(x, relay.const(weight)), relay.const(bias))
@@ -20,7 +20,7 @@ def rounded(bias: np.ndarray) -> Function:
 
 
 def half_way(seed: int) -> Function:
-    """``rounded``, where the inputs of ``seed`` make a sum that lies between two whole numbers."""
+    """``rounded`` with a bias such that the inputs of ``seed`` give a sum halfway between two integers."""
     (x,), _ = random_inputs(rounded(np.zeros(4, "float32")), seed)
     assert isinstance(x, np.ndarray)
     weight = np.random.default_rng(0).standard_normal((4, 64)).astype("float32")
@@ -29,7 +29,7 @@ def half_way(seed: int) -> Function:
     return rounded(bias)
 
 
-def test_inputs_between_two_steps_are_left_out() -> None:
+def test_inputs_at_rounding_boundaries_are_left_out() -> None:
     main = half_way(seed=0)
 
     found = self_test.cases(main)
@@ -40,7 +40,7 @@ def test_inputs_between_two_steps_are_left_out() -> None:
     assert self_test.tolerance(found) == TOLERANCE
 
 
-def test_where_all_inputs_are_between_steps_the_tolerance_says_so() -> None:
+def test_the_tolerance_grows_if_all_inputs_are_at_boundaries() -> None:
     x = relay.var("x", shape=(3,))
     halves = relay.add(
         relay.multiply(x, relay.const(np.float32(0))), relay.const(np.array([0.5, 1, 30], np.float32))
@@ -51,7 +51,7 @@ def test_where_all_inputs_are_between_steps_the_tolerance_says_so() -> None:
     assert self_test.tolerance(found) == 4 * 1 / 30
 
 
-def test_sums_alone_are_as_they_were() -> None:
+def test_inputs_of_a_plain_sum_are_unchanged() -> None:
     x = relay.var("x", shape=(1, 4))
     main = Function((x,), relay.nn.dense(x, relay.const(np.ones((2, 4), "float32"))))
 

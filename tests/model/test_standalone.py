@@ -1,4 +1,4 @@
-"""C for machines without a system: what it computes, what it needs, and what is refused."""
+"""C for machines without an operating system: its results, its requirements, and what is refused."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def weight(*shape: int) -> relay.Constant:
 
 
 def images() -> Module:
-    """Convolutions: padded, strided, of one pixel, in groups, depthwise; a pooling; a softmax."""
+    """Padded, strided, 1x1, grouped and depthwise convolutions, a pooling, a softmax."""
     x = relay.var("x", shape=(1, 4, 12, 10))
     y = relay.nn.relu(relay.nn.conv2d(x, weight(8, 4, 3, 3), padding=(1, 1)))
     y = relay.nn.conv2d(y, weight(8, 4, 3, 3), padding=(1, 1), strides=(2, 2), groups=2)
@@ -55,7 +55,7 @@ def images() -> Module:
 
 
 def text() -> Module:
-    """Rows: dense layers, a product of two inputs, a normalisation, a sum; two outputs."""
+    """Dense layers, a product of two inputs, a normalization and a sum over rows; two outputs."""
     x, z = relay.var("x", shape=(6, 8)), relay.var("z", shape=(6, 8))
     y = relay.nn.layer_norm(relay.nn.dense(x, weight(8, 8)), relay.const(np.ones(8, "float32")), weight(8))
     scores = relay.nn.batch_matmul(relay.reshape(y, (1, 6, 8)), relay.reshape(z, (1, 6, 8)))
@@ -64,7 +64,7 @@ def text() -> Module:
 
 
 def bytes_() -> Module:
-    """A quantized dense layer and convolution: sums of products of bytes."""
+    """A quantized dense layer and convolution, with int8 operands."""
     scale, zero = relay.const(np.float32(0.05)), relay.const(np.int32(3))
 
     def quantized(value: relay.Expr) -> relay.Expr:
@@ -82,7 +82,7 @@ def bytes_() -> Module:
 
 
 def few_bits() -> Module:
-    """Weights of 4 bits in groups, of many rows and of one, the last group filled up."""
+    """Dense layers on many rows and on one, with weights of 4 bits in groups; the last group is padded."""
     x = relay.var("x", shape=(6, 64))
     y = relay.nn.relu(relay.nn.dense(x, weight(12, 64)))
     module = Module.from_expr(relay.Function((x,), relay.nn.dense(relay.reshape(y, (1, 72)), weight(6, 72))))
@@ -90,7 +90,7 @@ def few_bits() -> Module:
 
 
 def few_bits_of_bytes() -> Module:
-    """Weights of 4 and 8 bits, of data that are rounded to 8."""
+    """Dense layers with weights of 4 and 8 bits and data of 8 bits."""
     x = relay.var("x", shape=(6, 72))
     products = [
         relay.quantize(
@@ -140,13 +140,13 @@ def shapes_of(module: Module) -> list[tuple[int, ...]]:
 
 
 def native(module: Module, inputs: Sequence[np.ndarray]) -> list[np.ndarray]:
-    """What the library compiled for this machine computes."""
+    """The results of the library compiled for this machine."""
     made = tvmlite.compile(module)(*inputs)
     return list(made) if isinstance(made, tuple) else [made]
 
 
 def call(folder: Path, inputs: Sequence[np.ndarray], outputs: Sequence[np.ndarray]) -> None:
-    """Run the C, its arena full of ones and not a byte larger than the header says."""
+    """Run the C code with an arena full of ones and exactly as large as the header says."""
     done = gcc(folder, "-O1", "-shared", "-fPIC", "net.c", "-o", "net.so", "-lm")
     assert done.returncode == 0, done.stderr
     size, guard = arena_bytes(folder), 64
@@ -164,7 +164,7 @@ def arena_bytes(folder: Path) -> int:
     return int(found.group(1))
 
 
-def test_it_computes_what_the_compiled_library_does(exported: tuple[Module, Path]) -> None:
+def test_standalone_c_computes_what_the_compiled_library_does(exported: tuple[Module, Path]) -> None:
     module, folder = exported
     inputs = inputs_of(module)
     expected = native(module, inputs)
@@ -179,16 +179,16 @@ def test_it_computes_what_the_compiled_library_does(exported: tuple[Module, Path
             np.testing.assert_allclose(got, wanted, rtol=1e-5, atol=1e-6)
 
 
-def test_compilers_have_nothing_to_complain_about(exported: tuple[Module, Path]) -> None:
+def test_standalone_c_compiles_without_warnings(exported: tuple[Module, Path]) -> None:
     _, folder = exported
-    alone = "-Wno-unused-function"  # of a header that nothing includes
+    alone = "-Wno-unused-function"  # the header is compiled by itself
 
     for words in (["-O2", "-c", "net.c", "-o", "net.o"], ["-c", "-x", "c", "net.h", alone, "-o", "net.h.o"]):
         done = gcc(folder, *words)
         assert (done.returncode, done.stderr) == (0, "")
 
 
-def test_it_needs_no_system_and_changes_nothing_but_its_arena(exported: tuple[Module, Path]) -> None:
+def test_standalone_c_needs_only_math_and_has_no_mutable_globals(exported: tuple[Module, Path]) -> None:
     _, folder = exported
     if shutil.which("nm") is None:
         pytest.skip("no nm")
@@ -202,7 +202,7 @@ def test_it_needs_no_system_and_changes_nothing_but_its_arena(exported: tuple[Mo
     assert not [name for kind, name in kinds if kind in "bBdDcC"]
 
 
-def test_it_includes_no_more_than_is_everywhere(exported: tuple[Module, Path]) -> None:
+def test_standalone_c_includes_only_ubiquitous_headers(exported: tuple[Module, Path]) -> None:
     _, folder = exported
 
     text = (folder / "net.c").read_text() + (folder / "net.h").read_text()
@@ -210,8 +210,8 @@ def test_it_includes_no_more_than_is_everywhere(exported: tuple[Module, Path]) -
     assert set(re.findall(r"^\s*#\s*include\s+(\S+)", text, re.MULTILINE)) <= ALLOWED
 
 
-def test_weights_of_few_bits_stay_packed(tmp_path: Path) -> None:
-    """Words of eight codes, a scale of 16 bits for each group, and no matrix of floats in the arena."""
+def test_weights_of_4_bits_stay_packed(tmp_path: Path) -> None:
+    """Words of eight codes, a 16-bit scale for each group, and no matrix of floats in the arena."""
     lib = tvmlite.compile(few_bits(), TARGET, name="net")
 
     kept = [(str(one.dtype), one.shape) for one in lib.constants.offsets]
@@ -227,7 +227,7 @@ def test_weights_of_few_bits_stay_packed(tmp_path: Path) -> None:
     assert "PREFETCH" not in (tmp_path / "net.c").read_text()
 
 
-def test_kernels_say_what_they_compute(exported: tuple[Module, Path]) -> None:
+def test_kernels_have_comments_that_say_what_they_compute(exported: tuple[Module, Path]) -> None:
     _, folder = exported
 
     lines = (folder / "net.c").read_text().splitlines()
@@ -237,8 +237,8 @@ def test_kernels_say_what_they_compute(exported: tuple[Module, Path]) -> None:
     assert all(lines[k - 1].endswith("*/") for k in heads)
 
 
-def test_loops_stay_loops() -> None:
-    """A convolution of more channels is no longer code."""
+def test_the_length_of_code_does_not_depend_on_channels() -> None:
+    """A convolution with more channels has no more lines of code."""
     sizes = []
     for channels in (4, 64):
         x = relay.var("x", shape=(1, channels, 8, 8))
@@ -249,7 +249,7 @@ def test_loops_stay_loops() -> None:
     assert sizes[0] == sizes[1]
 
 
-def test_its_own_test_passes(exported: tuple[Module, Path]) -> None:
+def test_the_generated_self_test_passes(exported: tuple[Module, Path]) -> None:
     _, folder = exported
 
     done = gcc(folder, "net.c", "net_test.c", "-o", "net_test", "-lm")
@@ -258,7 +258,9 @@ def test_its_own_test_passes(exported: tuple[Module, Path]) -> None:
     assert subprocess.run([folder / "net_test"], check=False).returncode == 0
 
 
-def test_its_own_test_fails_where_a_result_is_wrong(exported: tuple[Module, Path], tmp_path: Path) -> None:
+def test_the_generated_self_test_fails_for_a_wrong_result(
+    exported: tuple[Module, Path], tmp_path: Path
+) -> None:
     _, folder = exported
     shutil.copy(folder / "net.h", tmp_path)
     shutil.copy(folder / "net.c", tmp_path)
@@ -267,7 +269,7 @@ def test_its_own_test_fails_where_a_result_is_wrong(exported: tuple[Module, Path
     at = text.index("{", begin) + 2
     end = text.index(",", at)
     right = float(text[at:end].rstrip("f"))
-    wrong = right - 1 if right > 0 else right + 1  # which every type holds
+    wrong = right - 1 if right > 0 else right + 1  # representable in every dtype
     (tmp_path / "net_test.c").write_text(f"{text[:at]}{wrong:.0f}{text[end:]}")
 
     done = gcc(tmp_path, "-Wno-conversion", "net.c", "net_test.c", "-o", "net_test", "-lm")
@@ -276,7 +278,7 @@ def test_its_own_test_fails_where_a_result_is_wrong(exported: tuple[Module, Path
     assert subprocess.run([tmp_path / "net_test"], check=False).returncode == 2
 
 
-def test_the_manifest_says_how_to_call_it_and_what_comes_out(exported: tuple[Module, Path]) -> None:
+def test_the_manifest_describes_the_entry_and_expected_outputs(exported: tuple[Module, Path]) -> None:
     module, folder = exported
 
     manifest = json.loads((folder / "manifest.json").read_text())
@@ -292,7 +294,7 @@ def test_the_manifest_says_how_to_call_it_and_what_comes_out(exported: tuple[Mod
             np.testing.assert_allclose(cases[f"o{case}_{k}"], wanted, rtol=1e-5, atol=1e-6)
 
 
-def test_the_same_model_is_the_same_bytes(tmp_path: Path) -> None:
+def test_the_same_model_gives_the_same_bytes(tmp_path: Path) -> None:
     lib = tvmlite.compile(images(), TARGET, name="net")
     for name in ("a", "b"):
         (tmp_path / name).mkdir()
@@ -326,10 +328,10 @@ def test_weights_may_be_in_a_file(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("model", "bits"), [(images, 256), (bytes_, 512), (few_bits, 512)])
 @pytest.mark.parametrize("machine", [(), ("-m32", "-mfpmath=387")])
-def test_with_vectors_it_computes_the_same(
+def test_standalone_c_with_vectors_computes_the_same(
     model: Callable[[], Module], bits: int, machine: tuple[str, ...], tmp_path: Path
 ) -> None:
-    """Also where floats are computed in more than their own precision."""
+    """Also if floats are computed with excess precision."""
     tvmlite.compile(model(), f"c -system=none -vector-bits={bits}", name="net").export(tmp_path / "net.c")
     if machine and gcc(tmp_path, *machine, "net_test.c", "-x", "c", "-E", "-o", "/dev/null").returncode:
         pytest.skip("no gcc for x86 of 32 bits")
@@ -342,7 +344,7 @@ def test_with_vectors_it_computes_the_same(
     assert "NET_ARENA_ALIGNMENT 64" in (tmp_path / "net.h").read_text()
 
 
-def test_names_of_nodes_end_no_comment(tmp_path: Path) -> None:
+def test_names_of_nodes_cannot_end_a_comment(tmp_path: Path) -> None:
     x = relay.var("x", shape=(4,))
     lib = tvmlite.compile(Module.from_expr(relay.Function((x,), relay.exp(x))), TARGET, name="net")
     lib.metadata["kernel_labels"][0] = "exp */ \\\n int bad; /* ü"
@@ -360,7 +362,7 @@ NAMES = [
 
 
 def test_inputs_may_have_any_names(tmp_path: Path) -> None:
-    """Words of C and C++, macros, names of ours and of the mathematics."""
+    """Keywords of C and C++, macros, and names of the generated code and of math.h."""
     inputs = [relay.var(name, shape=(4,)) for name in NAMES]
     total = relay.nn.relu(inputs[0])
     for one in inputs[1:]:
@@ -406,14 +408,14 @@ def test_arenas_of_gigabytes_are_refused(tmp_path: Path) -> None:
         lib.export(tmp_path / "net.h")
 
 
-def test_weights_are_in_the_source_or_in_a_file(tmp_path: Path) -> None:
+def test_another_place_for_weights_is_an_error(tmp_path: Path) -> None:
     lib = tvmlite.compile(text(), TARGET, name="net")
 
     with pytest.raises(InputError, match="weights is 'flash', expected 'source' or 'file'"):
         lib.export(tmp_path / "net.c", weights="flash")
 
 
-def test_weights_in_a_file_are_for_machines_without_a_system(tmp_path: Path) -> None:
+def test_weights_in_a_file_need_a_target_without_a_system(tmp_path: Path) -> None:
     lib = tvmlite.compile(text(), "c", name="net")
 
     with pytest.raises(InputError, match="weights='file' is for a target without a system, not 'c'"):
@@ -423,7 +425,7 @@ def test_weights_in_a_file_are_for_machines_without_a_system(tmp_path: Path) -> 
 @pytest.mark.slow
 @pytest.mark.parametrize("model", MODELS)
 def test_a_microcontroller_computes_the_same(model: str, tmp_path: Path) -> None:
-    """By the compiler for bare machines, run by an emulator of one."""
+    """Compiled by a bare-metal compiler and run by an emulator."""
     compiler, emulator = shutil.which("arm-none-eabi-gcc"), shutil.which("qemu-system-arm")
     if compiler is None or emulator is None:
         pytest.skip("no arm-none-eabi-gcc or no qemu-system-arm")

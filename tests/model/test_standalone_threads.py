@@ -1,4 +1,4 @@
-"""C for machines without a system whose caller brings threads: the same results, and no races."""
+"""C for machines without an operating system on threads of the caller: the same results, no races."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def weight(*shape: int) -> relay.Constant:
 
 
 def floats() -> Module:
-    """Convolutions of windows, pixels and planes, a pooling, a dense layer."""
+    """3x3, depthwise and 1x1 convolutions, a pooling, a dense layer."""
     x = relay.var("x", shape=(1, 8, 24, 24))
     y = relay.nn.relu(relay.nn.conv2d(x, weight(16, 8, 3, 3), padding=(1, 1)))
     y = relay.nn.relu(relay.nn.conv2d(y, weight(16, 1, 5, 5), padding=(2, 2), groups=16))
@@ -78,7 +78,7 @@ def floats() -> Module:
 
 
 def codes() -> Module:
-    """The same in bytes."""
+    """The same model in int8."""
     module = floats()
     draw = np.random.default_rng(0)
     data = [{"x": draw.standard_normal((1, 8, 24, 24)).astype("float32")} for _ in range(8)]
@@ -112,18 +112,18 @@ def run_with_threads(folder: Path, compiler: str, *flags: str) -> subprocess.Com
     return subprocess.run([folder / "threads"], capture_output=True, text=True, check=False)
 
 
-def test_on_threads_it_computes_the_same(exported: Path) -> None:
+def test_standalone_c_on_threads_computes_the_same(exported: Path) -> None:
     assert run_with_threads(exported, "gcc", "-O1").returncode == 0
 
 
 @pytest.mark.slow
-def test_no_thread_writes_what_another_reads(exported: Path) -> None:
+def test_threads_of_standalone_c_have_no_data_races(exported: Path) -> None:
     done = run_with_threads(exported, "clang", "-O1", "-g", "-fsanitize=thread")
 
     assert (done.returncode, done.stderr) == (0, "")
 
 
-def test_without_them_it_runs_on_one(exported: Path) -> None:
+def test_standalone_c_without_a_pool_runs_on_one_thread(exported: Path) -> None:
     if shutil.which("gcc") is None:
         pytest.skip("no gcc")
     command = ["gcc", "-std=c99", "-Wall", "-Werror", "net.c", "net_test.c", "-o", "one", "-lm"]
@@ -132,19 +132,19 @@ def test_without_them_it_runs_on_one(exported: Path) -> None:
     assert subprocess.run([exported / "one"], check=False).returncode == 0
 
 
-def test_there_are_none_unless_they_are_asked_for(tmp_path: Path) -> None:
+def test_code_without_cores_has_no_threads(tmp_path: Path) -> None:
     tvmlite.compile(floats(), "c -system=none", name="net").export(tmp_path / "net.c")
 
     assert "parallel" not in (tmp_path / "net.h").read_text() + (tmp_path / "net.c").read_text()
 
 
-def test_the_target_keeps_their_number() -> None:
+def test_the_target_keeps_the_number_of_cores() -> None:
     assert str(Target.parse(TARGET)) == TARGET
     assert Target.parse(TARGET).num_cores == 3
     assert str(Target.parse("c -mcpu=cortex-m4 -num-cores=1")) == "c -mcpu=cortex-m4"
 
 
-def test_an_input_may_be_called_as_their_parameter(tmp_path: Path) -> None:
+def test_an_input_may_have_the_name_of_the_threads_parameter(tmp_path: Path) -> None:
     x = relay.var("tl_parallel", shape=(4,))
     lib = tvmlite.compile(Module.from_expr(relay.Function((x,), relay.exp(x))), TARGET, name="net")
 

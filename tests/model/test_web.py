@@ -1,4 +1,4 @@
-"""WebAssembly: what is exported runs in an engine, and in JavaScript by the module written beside it."""
+"""WebAssembly: exports run in an engine, and in JavaScript by the module written with them."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def test_a_module_without_imports_runs_in_an_engine(tmp_path: Path) -> None:
     np.testing.assert_allclose(made, expected(x), rtol=1e-5, atol=1e-7)
 
 
-def test_vectors_of_128_bits_are_used() -> None:
+def test_code_uses_vectors_of_128_bits() -> None:
     assembly = tvmlite.compile(network(3), target="wasm").source("asm")
     assert "f32x4.mul" in assembly
 
@@ -72,7 +72,7 @@ def test_the_same_model_gives_the_same_bytes(tmp_path: Path) -> None:
     assert exported(network(3), tmp_path).read_bytes() == first
 
 
-def test_its_metadata_is_read_as_a_librarys(tmp_path: Path) -> None:
+def test_metadata_of_wasm_is_read_like_a_librarys(tmp_path: Path) -> None:
     path = exported(network(3), tmp_path)
     fields = runtime.read_metadata(path)
     assert fields["input_names"] == ["in/x"]
@@ -81,7 +81,7 @@ def test_its_metadata_is_read_as_a_librarys(tmp_path: Path) -> None:
         runtime.load(path)
 
 
-def test_other_code_and_other_endings_are_refused(tmp_path: Path) -> None:
+def test_wasm_needs_its_target_and_ending(tmp_path: Path) -> None:
     with pytest.raises(
         InputError, match=r'cannot export to .*net\.wasm: the code is for[\s\S]*target="wasm"'
     ):
@@ -91,7 +91,7 @@ def test_other_code_and_other_endings_are_refused(tmp_path: Path) -> None:
 
 
 def javascript(folder: Path, body: str) -> Any:
-    """What ``body``, which is given ``model``, gives ``show`` in Node.js, as JSON."""
+    """The JSON that ``body``, a program that uses ``model``, passes to ``show`` in Node.js."""
     (folder / "main.mjs").write_text(
         'import { readFileSync } from "node:fs";\n'
         'import { load, TvmliteError } from "./tvmlite.js";\n'
@@ -108,7 +108,7 @@ needs_node = pytest.mark.skipif(shutil.which("node") is None, reason="no Node.js
 
 
 @needs_node
-def test_fixed_shapes_in_javascript(tmp_path: Path) -> None:
+def test_a_model_with_fixed_shapes_runs_in_javascript(tmp_path: Path) -> None:
     exported(network(3), tmp_path)
     x = RNG.standard_normal((3, 8)).astype("float32")
     call = f'model.run({{ "in/x": new Float32Array({x.reshape(-1).tolist()}) }})'
@@ -123,7 +123,7 @@ def test_fixed_shapes_in_javascript(tmp_path: Path) -> None:
 
 
 @needs_node
-def test_open_dimensions_in_javascript(tmp_path: Path) -> None:
+def test_a_model_with_open_dimensions_runs_in_javascript(tmp_path: Path) -> None:
     exported(network("n"), tmp_path)
     x = RNG.standard_normal((70, 8)).astype("float32")
     data = f"new Float32Array({x.reshape(-1).tolist()})"
@@ -135,7 +135,7 @@ def test_open_dimensions_in_javascript(tmp_path: Path) -> None:
 
 
 @needs_node
-def test_extents_that_come_from_the_data_in_javascript(tmp_path: Path) -> None:
+def test_a_model_with_extents_from_data_runs_in_javascript(tmp_path: Path) -> None:
     nodes = [helper.make_node("NonZero", ["x"], ["found"])]
     given = [helper.make_tensor_value_info("x", TensorProto.FLOAT, ["n"])]
     found = [helper.make_tensor_value_info("found", TensorProto.INT64, [1, "m"])]
@@ -148,7 +148,7 @@ def test_extents_that_come_from_the_data_in_javascript(tmp_path: Path) -> None:
 
 
 @needs_node
-def test_mistakes_in_javascript(tmp_path: Path) -> None:
+def test_mistakes_in_javascript_give_clear_errors(tmp_path: Path) -> None:
     exported(network("n"), tmp_path)
     calls = [
         "{ y: new Float32Array(8) }",

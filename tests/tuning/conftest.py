@@ -1,4 +1,4 @@
-"""Tests of this folder import from one another."""
+"""Put this folder on the path: its tests import from one another."""
 
 import sys
 from pathlib import Path

@@ -1,7 +1,7 @@
-"""A tuning run of a whole model that takes no time and is killed wherever a test wants: run as a program.
+"""A program that tunes a whole model with made-up times, and is killed at the event that a test chooses.
 
-Times are functions of the code, the clock is the machine's: it goes on by what trials and runs take. So two
-runs differ by nothing but where they are killed.
+Times are functions of the code, and the clock advances only by the times of trials and runs. So two runs
+differ only in where they are killed.
 """
 
 from __future__ import annotations
@@ -34,14 +34,14 @@ from tvmlite.runtime.library.profile import Profile
 from tvmlite.te.space import ConfigEntity
 
 TRIAL_SECONDS, RUN_SECONDS = 0.25, 0.01
-"""How far a trial and a run of the model take the clock."""
+"""Seconds by which a trial and a run of the model advance the clock."""
 
 
 class Killer:
-    """Counts what happens, and ends this process at the ``number``-th ``event``, without a word to anybody.
+    """Counts events, and kills this process without any cleanup at the ``number``-th ``event``.
 
-    Events are a ``measure`` of a kernel, a ``run`` of the model by default schedules, a ``tuned run`` by
-    others, and a ``write`` of records: ``cut`` ends it in the middle of that.
+    Events are a ``measure`` of a kernel, a ``run`` of the model with default schedules, a ``tuned run`` with
+    others, and a ``write`` of records; ``cut`` kills the process in the middle of a write.
     """
 
     def __init__(self, event: str, number: int) -> None:
@@ -49,7 +49,7 @@ class Killer:
         self.seen: Counter[str] = Counter()
 
     def is_due(self, event: str) -> bool:
-        """Count ``event``; whether the process is to end at it."""
+        """Count ``event``, and return whether to kill the process at it."""
         self.seen[event] += 1
         return (event, self.seen[event]) == (self.event, self.number)
 
@@ -63,7 +63,7 @@ class Killer:
 
 
 class Machine(MadeUpMachine):
-    """Measures on one thread; the clock goes on meanwhile."""
+    """Measures on one thread, and advances the clock."""
 
     threads = 1
 
@@ -78,7 +78,7 @@ class Machine(MadeUpMachine):
 
 
 class Clock:
-    """Stands still but for what is said to take time."""
+    """A clock that only trials and runs advance."""
 
     seconds = 0.0
 
@@ -87,15 +87,15 @@ class Clock:
 
 
 class Model:
-    """Runs whose kernels take what their operators and their schedules say. ``doubted``: the whole is slow
-    where the graph is not as by default, from when ``has_changed`` that, which is told by a record."""
+    """Runs in which the time of a kernel depends on its operators and its schedule. If ``doubted``, models
+    with another graph than the default one are slow as soon as a record has changed the graph."""
 
     def __init__(self, clock: Clock, killer: Killer, doubted: bool) -> None:
         self.clock, self.killer, self.doubted = clock, killer, doubted
         self.has_changed = False
 
     def see(self, records: Iterable[object]) -> None:
-        """Look whether ``records`` change the graph."""
+        """Notice whether ``records`` change the graph."""
         decisions = [one for one in records if isinstance(one, DecisionRecord)]
         self.has_changed = self.has_changed or any(one.taken == "apart" for one in decisions)
 
@@ -115,14 +115,14 @@ class Model:
 
 
 def _share(config: ConfigEntity | None) -> float:
-    """What part of the default's time a kernel takes: by its knobs, and not by the configuration's number,
-    which one from a file does not have."""
+    """The time of a kernel divided by the default's. It depends on the knobs, not on the configuration's
+    number, because configurations from files have none."""
     knobs = None if config is None else str(ConfigEntity(config.settings))
     return 1.0 if knobs is None else 0.4 + zlib.crc32(knobs.encode()) % 1000 / 1500
 
 
 def watched(killer: Killer, model: Model, append: Any) -> Any:
-    """``records.append``, which ``model`` sees, and which may be the last that this process does."""
+    """``records.append`` that shows records to ``model``, and at which ``killer`` may kill the process."""
 
     def write(path: Path, records: Iterable[rec.Record]) -> None:
         records = list(records)
@@ -148,7 +148,7 @@ def main(path: str, event: str, number: str, options: str) -> None:
         model.see(rec.load(path).decisions)
     time.monotonic = clock
     rec.append = watched(killer, model, rec.append)
-    xgb_tuner.POOL, xgb_tuner.ROUNDS = 16, 2  # it need not think as hard
+    xgb_tuner.POOL, xgb_tuner.ROUNDS = 16, 2  # smaller pools are enough here
     runtime.set_num_threads(1)
     tuned = tvmlite.tune(network(), records=path, runner=Machine(clock, killer), run=model, **given)
     print(json.dumps({"kernels": tuned.lib.kernel_names, "seen": killer.seen, "seconds": clock.seconds}))

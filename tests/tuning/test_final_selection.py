@@ -1,4 +1,4 @@
-"""The judge: the best of each search beside its default in the model, and what there is no time for."""
+"""The final selection: the best of each search against its default in the model, within a time limit."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def base() -> CompiledModule:
 
 @pytest.fixture(scope="module")
 def searches(base: CompiledModule) -> list[Tuned]:
-    """The searches of both convolutions; nothing held against a default."""
+    """The searches of both convolutions, without comparisons with the default."""
     found = [tasks.task_of(one.task.group, base.target) for one in base.kernels[:2]]
     return autotune.tune(
         found, trials=48, early_stopping=16, tuner="random", runner=MadeUpMachine(), compare=False
@@ -42,9 +42,7 @@ def judge(base: CompiledModule, tuned: int, seconds: float = 0.2, strict: bool =
 
 
 @pytest.mark.slow
-def test_winners_come_first_in_the_records_and_say_how_they_were_measured(
-    base: CompiledModule, searches: list[Tuned]
-) -> None:
+def test_winners_come_first_in_the_records(base: CompiledModule, searches: list[Tuned]) -> None:
     selection = judge(base, tuned=500).decide(searches)
 
     blocks = list(rec.comparisons(selection.records).values())
@@ -61,9 +59,7 @@ def test_winners_come_first_in_the_records_and_say_how_they_were_measured(
 
 
 @pytest.mark.slow
-def test_the_default_stays_and_comes_first_where_the_model_is_slower(
-    base: CompiledModule, searches: list[Tuned]
-) -> None:
+def test_the_default_stays_first_if_the_model_is_slower(base: CompiledModule, searches: list[Tuned]) -> None:
     selection = judge(base, tuned=1200).decide(searches)
 
     assert selection.lib is base
@@ -75,7 +71,7 @@ def test_the_default_stays_and_comes_first_where_the_model_is_slower(
         assert block[0].config.settings == search.task.default.settings
 
 
-def test_what_is_in_force_is_compared_though_its_trials_found_other_things(
+def test_the_earlier_winner_is_a_finalist_despite_other_leaders(
     base: CompiledModule, searches: list[Tuned]
 ) -> None:
     """The machine likes any schedule but the default alike, so the first finalist is not the one in force."""
@@ -91,7 +87,7 @@ def test_what_is_in_force_is_compared_though_its_trials_found_other_things(
         assert [one.settings for one in both] == [last.settings]
 
 
-def test_records_of_the_model_have_the_traces_of_trials(base: CompiledModule, searches: list[Tuned]) -> None:
+def test_records_of_the_final_comparison_have_traces(base: CompiledModule, searches: list[Tuned]) -> None:
     selection = judge(base, tuned=500).decide(searches)
 
     for block in rec.comparisons(selection.records).values():
@@ -99,7 +95,7 @@ def test_records_of_the_model_have_the_traces_of_trials(base: CompiledModule, se
 
 
 @pytest.mark.parametrize(("used", "tuned", "told"), [(0.5, 500, True), (0.5, 1200, True), (0.1, 500, False)])
-def test_a_machine_that_others_used_while_the_model_was_timed_is_told(
+def test_a_machine_busy_during_model_timing_is_noted(
     base: CompiledModule,
     searches: list[Tuned],
     used: float,
@@ -115,16 +111,20 @@ def test_a_machine_that_others_used_while_the_model_was_timed_is_told(
     assert nothing.notes == ()
 
 
-def test_what_there_is_no_time_to_compile_is_told(base: CompiledModule, searches: list[Tuned]) -> None:
+def test_kernels_without_time_to_compile_are_listed_as_late(
+    base: CompiledModule, searches: list[Tuned]
+) -> None:
     selection = judge(base, tuned=500, seconds=1e-9, strict=True).decide(searches)
 
     assert len(selection.late) == 1
     assert sum(one.gain > 1 for one in selection.kernels) == 1
     told = {one.task[1][0] for one in selection.records}
-    assert told == {one.task.args[0] for one in searches} - set(selection.late)  # nothing was measured of it
+    assert told == {one.task.args[0] for one in searches} - set(
+        selection.late
+    )  # the late one was not measured
 
 
-def test_a_model_with_other_schedules_shares_its_weights(base: CompiledModule, tmp_path: Path) -> None:
+def test_a_rescheduled_model_shares_its_weights(base: CompiledModule, tmp_path: Path) -> None:
     task = tasks.task_of(base.kernels[0].task.group, base.target)
     other = next(
         config

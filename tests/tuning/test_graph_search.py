@@ -1,4 +1,4 @@
-"""Decisions are measured in the model: what is quicker there is taken, and nothing else."""
+"""Decisions are measured in the model, and only alternatives faster there are taken."""
 
 from __future__ import annotations
 
@@ -49,8 +49,8 @@ def module() -> Module:
 
 
 class MadeUp:
-    """Runs that take nanoseconds by the operators of a kernel, 1000 where nothing is said of them; and what a
-    run takes besides."""
+    """Runs in which ``costs`` gives the nanoseconds of kernels by operators (default: 1000), and ``more``
+    adds time to the whole run."""
 
     def __init__(
         self, costs: Mapping[str, int], more: Callable[[CompiledModule], int] = lambda lib: 0
@@ -80,7 +80,7 @@ def kernels(lib: CompiledModule) -> list[str]:
     return [names[symbol] for symbol in lib.signature.kernels]
 
 
-def test_what_is_quicker_is_taken_recorded_and_followed(module: Module, tmp_path: Path) -> None:
+def test_a_faster_alternative_is_taken_recorded_and_used_by_compile(module: Module, tmp_path: Path) -> None:
     path = tmp_path / "tune.jsonl"
 
     found = decided(module, path, MadeUp(APART_IS_QUICKER))
@@ -97,7 +97,7 @@ def test_what_is_quicker_is_taken_recorded_and_followed(module: Module, tmp_path
     np.testing.assert_allclose(lib(X), tvmlite.compile(module)(X), rtol=1e-5, atol=1e-6)
 
 
-def test_what_is_not_quicker_stays_and_its_cost_is_told(module: Module, tmp_path: Path) -> None:
+def test_a_slower_alternative_is_rejected_and_its_cost_recorded(module: Module, tmp_path: Path) -> None:
     path = tmp_path / "tune.jsonl"
 
     found = decided(module, path, MadeUp({CONV: 3000}))
@@ -112,7 +112,7 @@ def test_what_is_not_quicker_stays_and_its_cost_is_told(module: Module, tmp_path
 
 
 @pytest.mark.slow
-def test_what_does_not_make_the_whole_model_quicker_is_taken_back(module: Module, tmp_path: Path) -> None:
+def test_decisions_that_do_not_speed_up_the_whole_model_are_reverted(module: Module, tmp_path: Path) -> None:
     path = tmp_path / "tune.jsonl"
     assert decided(module, path, MadeUp(APART_IS_QUICKER)).taken
     slow = MadeUp(APART_IS_QUICKER, more=lambda lib: 90_000 if CONV in kernels(lib) else 0)
@@ -126,7 +126,7 @@ def test_what_does_not_make_the_whole_model_quicker_is_taken_back(module: Module
 
 
 @pytest.mark.slow
-def test_what_an_earlier_run_has_found_is_not_tried_again(module: Module, tmp_path: Path) -> None:
+def test_decisions_of_an_earlier_run_are_not_tried_again(module: Module, tmp_path: Path) -> None:
     path = tmp_path / "tune.jsonl"
     first = decided(module, path, MadeUp(APART_IS_QUICKER))
     size = path.stat().st_size
@@ -139,7 +139,7 @@ def test_what_an_earlier_run_has_found_is_not_tried_again(module: Module, tmp_pa
     assert kernels(again.lib) == kernels(first.lib)
 
 
-def test_without_time_nothing_is_tried_and_that_is_told(module: Module, tmp_path: Path) -> None:
+def test_without_time_no_decision_is_tried_and_the_count_is_reported(module: Module, tmp_path: Path) -> None:
     found = decided(module, tmp_path / "tune.jsonl", MadeUp(APART_IS_QUICKER), seconds=0.0)
 
     assert found.records == ()
@@ -147,7 +147,7 @@ def test_without_time_nothing_is_tried_and_that_is_told(module: Module, tmp_path
     assert f"decisions not tried: {found.untried}" in str(found)
 
 
-def test_an_alternative_that_answers_otherwise_is_not_taken(module: Module, tmp_path: Path) -> None:
+def test_an_alternative_with_other_results_is_rejected(module: Module, tmp_path: Path) -> None:
     found = decided(module, tmp_path / "tune.jsonl", MadeUp(APART_IS_QUICKER), tolerance=-1.0)
 
     assert found.taken == ()
@@ -155,7 +155,7 @@ def test_an_alternative_that_answers_otherwise_is_not_taken(module: Module, tmp_
     assert not any(one.costs for one in found.records)
 
 
-def test_those_with_most_to_win_are_tried_first(module: Module, tmp_path: Path) -> None:
+def test_a_decision_without_kernels_to_gain_from_is_tried_last(module: Module, tmp_path: Path) -> None:
     base = tvmlite.compile(module)
     decider = Decider(
         base, partial(tvmlite.compile, module), tmp_path / "t", [X], MadeUp({}), 0, 1e-4, MadeUpMachine()
@@ -167,10 +167,10 @@ def test_those_with_most_to_win_are_tried_first(module: Module, tmp_path: Path) 
 
 
 @pytest.mark.slow
-def test_tuning_decides_first_and_then_searches_the_kernels_of_that_graph(
+def test_tuning_decides_on_the_graph_before_it_searches_kernels(
     module: Module, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(tuning, "WHOLE_SECONDS", math.inf)  # the clock runs on where this process does not
+    monkeypatch.setattr(tuning, "WHOLE_SECONDS", math.inf)  # wall time passes while this process is stopped
     path = tmp_path / "tune.jsonl"
 
     tuned = tune(
@@ -191,10 +191,10 @@ def test_tuning_decides_first_and_then_searches_the_kernels_of_that_graph(
 
 
 def _run(path: Path, killed: bool = False, resume: bool = False) -> int:
-    """Tunes in a process of its own and gives its exit status; ``killed``: at its first run after a decision.
+    """Tune in a separate process and return its exit status; ``killed``: at its first run after a decision.
 
-    No time is too short: the clock runs on where other work stops the process, and what is decided would
-    depend on that.
+    There is no time limit: the clock goes on while the process waits for a processor, so the decisions
+    would depend on the load of the machine.
     """
     script = f"""
 import math, os, signal, sys
@@ -218,7 +218,7 @@ tune(network(), records=path, trials=12, seed=3, tuner="random", runner=MadeUpMa
 
 
 def _story(path: Path) -> list[tuple[object, ...]]:
-    """What the records say, but for times."""
+    """The content of the records without times."""
     loaded = rec.load(path)
     decisions = [(one.name, one.taken, one.default, one.seed) for one in loaded.decisions]
     return decisions + [(one.task, str(one.config), one.trial, one.origin, one.ok) for one in loaded]
@@ -226,7 +226,7 @@ def _story(path: Path) -> list[tuple[object, ...]]:
 
 @pytest.mark.slow
 @pytest.mark.exhaustive  # as killed runs of all kinds in test_killed_tuning.py
-def test_a_run_killed_while_deciding_ends_as_if_it_had_not_been(module: Module, tmp_path: Path) -> None:
+def test_a_run_killed_while_deciding_is_resumed_to_the_same_end(module: Module, tmp_path: Path) -> None:
     whole, cut = tmp_path / "whole.jsonl", tmp_path / "cut.jsonl"
     assert _run(whole) == 0
 
@@ -242,10 +242,10 @@ def test_a_run_killed_while_deciding_ends_as_if_it_had_not_been(module: Module, 
 
 
 @pytest.mark.slow
-def test_a_run_killed_while_searching_decides_nothing_more(
+def test_a_run_killed_while_searching_takes_no_further_decisions(
     module: Module, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """There was time for no decision; when the run is taken up there would be, for other kernels."""
+    """The killed run had no time for decisions; the resumed one would have, but keeps the graph."""
     whole, cut = tmp_path / "whole.jsonl", tmp_path / "cut.jsonl"
 
     def run(path: Path, machine: MadeUpMachine, resume: bool = False) -> None:
@@ -264,7 +264,7 @@ def test_a_run_killed_while_searching_decides_nothing_more(
     assert trials[0] == trials[1]
 
 
-def test_without_decisions_tuning_leaves_the_graph(module: Module, tmp_path: Path) -> None:
+def test_without_decisions_tuning_does_not_change_the_graph(module: Module, tmp_path: Path) -> None:
     path = tmp_path / "tune.jsonl"
 
     tuned = tune(
@@ -282,7 +282,7 @@ def test_without_decisions_tuning_leaves_the_graph(module: Module, tmp_path: Pat
 
 
 @pytest.mark.slow
-def test_real_measurements_never_end_slower(module: Module, tmp_path: Path) -> None:
+def test_real_measurements_change_the_graph_only_for_a_gain(module: Module, tmp_path: Path) -> None:
     path = tmp_path / "tune.jsonl"
     make_it = partial(tvmlite.compile, module)
 

@@ -1,4 +1,4 @@
-"""What kernels cost by themselves, and which could not be measured."""
+"""The cost of kernels measured alone, and the count of those that could not be measured."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Machine:
 
 
 def group(columns: int | str) -> Function:
-    """Elements that become what they are by relu."""
+    """A fused group with one relu."""
     text = f"fn (%x: Tensor[(4, {columns}), float32]) {{ nn.relu(%x) }}"
     return tasks.group_of(text)
 
@@ -54,7 +54,7 @@ def test_a_kernel_costs_the_median_of_its_runs_and_is_measured_once() -> None:
     assert (cost.missed, cost.reasons()) == ({}, "")
 
 
-def test_every_kernel_that_was_not_measured_is_counted_with_why() -> None:
+def test_unmeasured_kernels_are_counted_by_reason() -> None:
     lost = ReferenceFailed("relu", "memory", "none is left")
     machine = Machine(Outcome(error="crash", message="signal 11"), lost)
     cost = cost_on(machine)
@@ -63,14 +63,14 @@ def test_every_kernel_that_was_not_measured_is_counted_with_why() -> None:
     assert cost.reasons() == "2 kernels not measured: 1 for an error (crash), 1 for an error (memory)"
 
 
-def test_a_kernel_of_which_there_is_no_task_is_counted_as_not_measured() -> None:
+def test_a_kernel_that_is_not_a_task_is_counted_as_not_measured() -> None:
     cost = cost_on(Machine())
 
     assert cost(group("n")) == float("inf")
     assert cost.reasons() == "1 kernel not measured: 1 not being tuning tasks"
 
 
-def test_after_the_end_nothing_is_measured_and_all_is_counted() -> None:
+def test_kernels_after_the_deadline_are_counted_as_not_measured() -> None:
     cost = cost_on(Machine(), seconds=-1)
 
     assert cost(group(8)) == float("inf")

@@ -1,4 +1,4 @@
-"""A tuning run of a whole model that was killed, wherever that was, ends as if it had not been."""
+"""A tuning run of a model, killed at any point and resumed, ends like an uninterrupted run."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ pytestmark = pytest.mark.slow
 
 @dataclass(frozen=True)
 class Story:
-    """What records of the run with ``SEED`` say, but for what was measured: of each decision, of each trial,
-    and of the comparisons in force, as they stand in the file."""
+    """The records of the run with ``SEED`` without measured times: each decision, each trial, and the
+    comparisons in force, in the order of the file."""
 
     decisions: list[tuple[object, ...]]
     trials: list[tuple[object, ...]]
@@ -48,7 +48,7 @@ class Story:
 def run(
     path: Path, event: str = "never", number: int = 0, **options: Any
 ) -> subprocess.CompletedProcess[str]:
-    """Tune in a process of its own, which ends itself at the ``number``-th ``event`` (``killed_tuning``)."""
+    """Tune in a separate process, which kills itself at the ``number``-th ``event``."""
     program = Path(__file__).with_name("killed_tuning.py")
     given = json.dumps({"seed": SEED} | options)
     command = [sys.executable, str(program), str(path), event, str(number), given]
@@ -56,13 +56,13 @@ def run(
 
 
 def told(done: subprocess.CompletedProcess[str]) -> dict[str, Any]:
-    """What a run that came to its end tells: the kernels in force, and how often each event was."""
+    """What a finished run printed: the selected kernels, and the count of each event."""
     assert done.returncode == 0
     return json.loads(done.stdout)
 
 
 def killed(path: Path, event: str, number: int, whole: dict[str, Any], **options: Any) -> Story:
-    """What is left of a run that was killed at an event, counted from the last if ``number`` is negative."""
+    """The records of a run killed at an event, which counts from the last one if ``number`` is negative."""
     place = number if number > 0 else whole["seen"][event] + 1 + number
     assert run(path, event, place, **options).returncode == -signal.SIGKILL
     return Story.of(path)
@@ -75,7 +75,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def whole(folder: Path) -> dict[str, Any]:
-    """A run that nobody killed; its records are in ``whole.jsonl``."""
+    """An uninterrupted run; its records are in ``whole.jsonl``."""
     return told(run(folder / "whole.jsonl", trials=TRIALS))
 
 
@@ -103,7 +103,7 @@ def whole(folder: Path) -> dict[str, Any]:
         pytest.param("tuned run", -20, "end", id="when all is decided", marks=pytest.mark.exhaustive),
     ],
 )
-def test_a_run_that_was_killed_ends_as_if_it_had_not_been(
+def test_a_resumed_killed_run_ends_like_an_uninterrupted_one(
     folder: Path, whole: dict[str, Any], tmp_path: Path, event: str, number: int, phase: str
 ) -> None:
     path, expected = tmp_path / "cut.jsonl", Story.of(folder / "whole.jsonl")
@@ -125,10 +125,10 @@ def test_a_run_that_was_killed_ends_as_if_it_had_not_been(
     assert resumed["kernels"] == whole["kernels"]
 
 
-def test_what_was_decided_stands_though_it_is_not_quicker_when_the_run_is_taken_up(
+def test_a_resumed_run_keeps_decisions_that_are_no_longer_faster(
     folder: Path, whole: dict[str, Any], tmp_path: Path
 ) -> None:
-    """Its kernels were searched since: by another graph nothing would be left of that."""
+    """Kernels of the graph were searched since the decision: another graph would lose those trials."""
     path = tmp_path / "cut.jsonl"
 
     killed(path, "measure", -TRIALS + 11, whole, trials=TRIALS)
@@ -139,7 +139,7 @@ def test_what_was_decided_stands_though_it_is_not_quicker_when_the_run_is_taken_
 
 
 @pytest.mark.exhaustive
-def test_decisions_that_were_taken_back_stay_so(tmp_path: Path) -> None:
+def test_a_resumed_run_does_not_take_reverted_decisions_again(tmp_path: Path) -> None:
     before, path = tmp_path / "whole.jsonl", tmp_path / "cut.jsonl"
     whole = told(run(before, trials=16, doubted=True))
 
@@ -152,7 +152,7 @@ def test_decisions_that_were_taken_back_stay_so(tmp_path: Path) -> None:
     assert resumed["kernels"] == whole["kernels"]
 
 
-def test_trials_of_other_tasks_in_the_file_do_not_end_the_decisions(
+def test_trials_of_other_tasks_in_the_file_do_not_stop_the_decisions(
     folder: Path, whole: dict[str, Any], tmp_path: Path
 ) -> None:
     path = tmp_path / "cut.jsonl"
@@ -167,8 +167,8 @@ def test_trials_of_other_tasks_in_the_file_do_not_end_the_decisions(
 
 
 @pytest.mark.exhaustive
-def test_with_a_budget_of_time_a_run_that_is_taken_up_does_the_same_and_then_more(tmp_path: Path) -> None:
-    """The budget is time from now: what the killed run had done is not done again, and takes none."""
+def test_a_resumed_run_with_a_time_budget_repeats_the_trials_and_adds_more(tmp_path: Path) -> None:
+    """The budget starts when the run is resumed: trials of the killed run are not repeated and cost none."""
     before, path = tmp_path / "whole.jsonl", tmp_path / "cut.jsonl"
     whole = told(run(before, budget=40))
 

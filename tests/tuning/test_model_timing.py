@@ -1,4 +1,4 @@
-"""Libraries in turns: what comes of the order is no difference between them."""
+"""Timing libraries in turns: the order of runs does not count as a difference between them."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ def lib() -> CompiledModule:
 
 
 class WhoBeginsIsSlow:
-    """Runs of 1000 ns, or those of ``speeds``, and some noise; the first of each turn, a library's two runs,
-    takes a tenth more."""
+    """Runs of 1000 ns, or of ``speeds`` by library, with some noise; the library that begins a turn takes a
+    tenth more in both of its runs."""
 
     def __init__(self, *libs: CompiledModule, speeds: dict[int, int] | None = None) -> None:
         self.libs, self.speeds, self.calls = libs, speeds or {}, 0
 
     def __call__(self, lib: CompiledModule, inputs: Sequence[np.ndarray]) -> Profile:
-        number = self.calls - len(self.libs)  # each once to begin with
+        number = self.calls - len(self.libs)  # each library runs once first
         self.calls += 1
         begins = number >= 0 and number % (2 * len(self.libs)) < 2
         speed = self.speeds.get(next(k for k, one in enumerate(self.libs) if one is lib), 1000)
@@ -51,11 +51,11 @@ class WhoBeginsIsSlow:
 
 @pytest.fixture(scope="module")
 def libs(lib: CompiledModule) -> list[CompiledModule]:
-    """Four that can be told from each other."""
+    """Four distinguishable libraries."""
     return [lib, *(copy.copy(lib) for _ in range(3))]
 
 
-def test_who_begins_does_not_matter(libs: list[CompiledModule]) -> None:
+def test_the_order_of_two_libraries_does_not_affect_their_ratio(libs: list[CompiledModule]) -> None:
     one, two = libs[:2]
     same = interleaved(one, two, [], 0.2, WhoBeginsIsSlow(one, two))
     quicker = interleaved(one, two, [], 0.2, WhoBeginsIsSlow(one, two, speeds={1: 980}))
@@ -66,7 +66,7 @@ def test_who_begins_does_not_matter(libs: list[CompiledModule]) -> None:
     assert quicker.is_better
 
 
-def test_better_is_what_every_copy_is(libs: list[CompiledModule]) -> None:
+def test_a_library_is_better_only_if_its_copies_are(libs: list[CompiledModule]) -> None:
     """Where copies of one library differ as much as two libraries do, neither is better."""
 
     def runs(*speeds: int) -> InterleavedRuns:
@@ -90,7 +90,7 @@ def test_better_is_what_every_copy_is(libs: list[CompiledModule]) -> None:
     assert beyond_luck.is_better
 
 
-def test_copies_run_where_their_weights_may_lie_in_a_cache(lib: CompiledModule) -> None:
+def test_copies_are_timed_when_asked_for(lib: CompiledModule) -> None:
     given = [rng.standard_normal((4, 8), np.float32)]
     both = interleaved(lib, lib, given, 0.5, copies=True)
 
@@ -99,7 +99,7 @@ def test_copies_run_where_their_weights_may_lie_in_a_cache(lib: CompiledModule) 
     assert interleaved(lib, lib, given, 0.5).copies == ()
 
 
-def test_among_many_copies_a_few_may_be_lost_by_luck(lib: CompiledModule) -> None:
+def test_among_many_copies_a_few_pairs_may_show_no_gain(lib: CompiledModule) -> None:
     libs = [copy.copy(lib) for _ in range(8)]
 
     def runs_of(befores: Sequence[int], afters: Sequence[int]) -> InterleavedRuns:
@@ -114,7 +114,7 @@ def test_among_many_copies_a_few_may_be_lost_by_luck(lib: CompiledModule) -> Non
     assert runs_of((1000, 1000, 1000, 930), (900, 900, 880, 950)).is_better  # one
 
 
-def test_there_are_as_many_copies_as_twice_the_time_allows(lib: CompiledModule) -> None:
+def test_the_number_of_copies_follows_from_twice_the_time(lib: CompiledModule) -> None:
     def takes_10_ms(lib: CompiledModule, inputs: Sequence[np.ndarray]) -> Profile:
         return Profile(((lib.signature.kernels[0], 10**7),), 10**7)
 
@@ -127,7 +127,7 @@ def test_there_are_as_many_copies_as_twice_the_time_allows(lib: CompiledModule) 
         assert len(found.copies) == count - 1
 
 
-def test_a_copy_has_weights_of_its_own() -> None:
+def test_a_copy_has_its_own_weights() -> None:
     x, weight = var("x", (4, 8)), rng.standard_normal((8, 8), np.float32)
     lib = tvmlite.compile(Module({"main": Function((x,), make("nn.dense", x, constant(weight)))}))
     again, given = lib.copy(), rng.standard_normal((4, 8), np.float32)
@@ -137,7 +137,7 @@ def test_a_copy_has_weights_of_its_own() -> None:
     assert np.array_equal(again(given), lib(given))
 
 
-def test_who_begins_does_not_matter_among_four(libs: list[CompiledModule]) -> None:
+def test_the_order_of_four_libraries_does_not_affect_their_ratios(libs: list[CompiledModule]) -> None:
     runs = rounds(libs, [], 0.2, WhoBeginsIsSlow(*libs, speeds={2: 980}))
 
     default, *others = (seconds_of_call(one, [0]) for one in runs)
@@ -145,13 +145,13 @@ def test_who_begins_does_not_matter_among_four(libs: list[CompiledModule]) -> No
         assert ratios(default, costs, 4) == pytest.approx([wanted] * (len(default) // 4), abs=0.01)
 
 
-def test_a_ratio_is_of_as_many_turns_as_there_are_libraries() -> None:
+def test_a_ratio_averages_as_many_turns_as_there_are_libraries() -> None:
     assert ratios([1.0, 1.0, 2.0, 1.0], [4.0, 1.0, 2.0, 1.0], 2) == [1.0, 2.0]
     assert ratios([1.0, 1.0, 2.0], [4.0, 2.0, 2.0], 3) == pytest.approx([2.0])
 
 
 @pytest.mark.parametrize("count", [2, 4])
-def test_there_are_turns_enough_to_be_sure(libs: list[CompiledModule], count: int) -> None:
+def test_the_fewest_rounds_are_run_even_without_time(libs: list[CompiledModule], count: int) -> None:
     some = libs[:count]
     run = WhoBeginsIsSlow(*some)
     runs = rounds(some, [], 0.0, run)
@@ -160,7 +160,7 @@ def test_there_are_turns_enough_to_be_sure(libs: list[CompiledModule], count: in
     assert run.calls == fewest_runs(count) + count
 
 
-def test_outputs_are_as_far_apart_as_they_differ_most(lib: CompiledModule) -> None:
+def test_the_distance_of_outputs_is_the_largest_relative_difference(lib: CompiledModule) -> None:
     x = var("x", (4, 8))
     leaky = tvmlite.compile(Module({"main": Function((x,), make("nn.leaky_relu", x, alpha=0.5))}))
     given = np.full((4, 8), 2, np.float32)

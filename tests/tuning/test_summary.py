@@ -1,4 +1,4 @@
-"""What is told of a tuning run: kernels that got quicker one by one, all others together."""
+"""The summary of a tuning run lists each faster kernel, and groups all others."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tvmlite.tuning import summary as tuning_summary
 def searched(
     size: int, default: float = 0.0, best: float = 0.0, failures: dict[str, int] | None = None
 ) -> Tuned:
-    """A search of 8 trials, or one that was not begun, where no times are given and nothing failed."""
+    """A search of 8 trials, or one not begun if neither times nor failures are given."""
     autotune.template("tests.matmul", small_matmul)
     task = autotune.create("tests.matmul", (size, 16, 16))
     records = [
@@ -27,7 +27,7 @@ def searched(
     return Tuned(task, *(records or (None, None)), progress, "random")
 
 
-def test_kernels_that_are_quicker_stand_first_the_one_that_saves_most_before_the_others() -> None:
+def test_faster_kernels_come_first_ordered_by_saved_time() -> None:
     some = [searched(16, 2e-3, 1e-3), searched(64, 9e-3, 2e-3), searched(32, 1e-3, 1e-3)]
 
     lines = tuning_summary.lines(some, {}, {}, {})
@@ -40,7 +40,7 @@ def test_kernels_that_are_quicker_stand_first_the_one_that_saves_most_before_the
     assert lines[2] == "1 kernel: nothing faster than the default was found"
 
 
-def test_kernels_that_were_not_tried_share_a_line_and_their_part_of_the_time_is_told() -> None:
+def test_untried_kernels_share_a_line_with_their_share_of_the_time() -> None:
     some = [searched(16), searched(32), searched(64, 1e-3, 1e-3)]
 
     lines = tuning_summary.lines(some, {}, {16: 0.125, 32: 0.25, 64: 0.5}, {})  # type: ignore[dict-item]
@@ -51,7 +51,7 @@ def test_kernels_that_were_not_tried_share_a_line_and_their_part_of_the_time_is_
     ]
 
 
-def test_kernels_that_were_not_seen_in_the_model_are_told_as_such() -> None:
+def test_kernels_not_timed_in_the_model_are_reported() -> None:
     some = [searched(16, 2e-3, 1e-3), searched(64, 1e-3, 1e-3)]
 
     lines = tuning_summary.lines(some, {}, {}, {}, late=[some[0].task.args[0]])  # type: ignore[list-item]
@@ -62,7 +62,7 @@ def test_kernels_that_were_not_seen_in_the_model_are_told_as_such() -> None:
     ]
 
 
-def test_kernels_that_are_no_tasks_are_told_by_reason() -> None:
+def test_kernels_that_are_not_tasks_are_grouped_by_reason() -> None:
     skipped = {
         "a": "open dimensions n",
         "b": "open dimensions n",
@@ -77,7 +77,7 @@ def test_kernels_that_are_no_tasks_are_told_by_reason() -> None:
     ]
 
 
-def test_failures_are_told_by_cause_over_all_kernels() -> None:
+def test_failures_of_all_kernels_are_counted_by_cause() -> None:
     some = [
         searched(16, 1e-3, 1e-3, {"refused": 2, "timeout": 1}),
         searched(32, 1e-3, 1e-3, {"refused": 1}),
@@ -92,7 +92,7 @@ def test_failures_are_told_by_cause_over_all_kernels() -> None:
     assert lines[-1] == "12 of 24 trials failed: 8 crash, 3 refused, 1 timeout"
 
 
-def test_why_what_was_quicker_alone_is_not_used_is_told_of_those_that_take_most_time() -> None:
+def test_reasons_for_unused_results_are_listed_for_the_costliest_kernels() -> None:
     some = [searched(16 * n, 1e-3, 1e-3) for n in range(1, 8)]
     for one in some:
         one.progress.curve = [2e-3, 1e-3]

@@ -1,4 +1,4 @@
-"""Tuning a model: records are kept and used, and never make it slower."""
+"""Tuning a model: records are kept and used, and never make the model slower."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from tvmlite.te.space import Task
 from tvmlite.tuning.tune import TunedModel, TuningInterrupted
 
 tune = functools.partial(tvmlite.tune, decisions=False)
-"""Kernels only: what is decided of the graph is tested in ``test_deciding``."""
+"""Tunes kernels only: decisions on the graph are tested in ``test_graph_search.py``."""
 
 
 def convolutions(rows: int | str = 12) -> onnx.ModelProto:
@@ -61,7 +61,7 @@ def module() -> Module:
 
 
 class MadeUpModel:
-    """Runs that take a microsecond a kernel, and ``tuned`` nanoseconds where its schedule was measured."""
+    """Runs that take 1 us for a kernel, or ``tuned`` ns if its schedule is a tuned one."""
 
     def __init__(self, tuned: int) -> None:
         self.tuned = tuned
@@ -73,14 +73,14 @@ class MadeUpModel:
 
 
 @pytest.mark.slow
-def test_what_is_quicker_in_the_model_is_used(module: Module, tmp_path: Path) -> None:
+def test_schedules_faster_in_the_model_are_used(module: Module, tmp_path: Path) -> None:
     path = tmp_path / "tune.jsonl"
 
     tuned = tune(
         module,
         records=path,
         trials=80,
-        early_stopping=8,  # so that even the least task gets its turn
+        early_stopping=8,  # so that even the smallest task gets trials
         tuner="random",
         runner=MadeUpMachine(),
         run=MadeUpModel(tuned=500),
@@ -103,7 +103,7 @@ def test_what_is_quicker_in_the_model_is_used(module: Module, tmp_path: Path) ->
 
 
 @pytest.mark.slow
-def test_records_that_lie_do_not_make_the_model_slower(module: Module, tmp_path: Path) -> None:
+def test_schedules_slower_in_the_model_are_not_used(module: Module, tmp_path: Path) -> None:
     path = tmp_path / "tune.jsonl"
     plain = tvmlite.compile(module)
 
@@ -122,9 +122,9 @@ def test_records_that_lie_do_not_make_the_model_slower(module: Module, tmp_path:
 
 
 @pytest.mark.slow
-def test_what_helps_by_itself_but_not_together_is_not_used(module: Module, tmp_path: Path) -> None:
+def test_winners_without_a_gain_together_are_not_used(module: Module, tmp_path: Path) -> None:
     class SlowerTogether(MadeUpModel):
-        """Each kernel is quicker, and the model is not."""
+        """Each kernel is faster, but the model is not."""
 
         def __call__(self, lib: CompiledModule, inputs: Sequence[np.ndarray]) -> Profile:
             profile = super().__call__(lib, inputs)
@@ -143,11 +143,9 @@ def test_what_helps_by_itself_but_not_together_is_not_used(module: Module, tmp_p
 
 
 @pytest.mark.slow
-def test_of_the_best_of_a_kernel_that_is_used_which_is_quickest_in_the_model(
-    module: Module, tmp_path: Path
-) -> None:
+def test_the_fastest_candidate_in_the_model_is_chosen(module: Module, tmp_path: Path) -> None:
     class OneIsQuick(MadeUpModel):
-        """Each kernel takes a time of its own, that of its schedule."""
+        """The time of each kernel depends on its schedule."""
 
         def __call__(self, lib: CompiledModule, inputs: Sequence[np.ndarray]) -> Profile:
             configs = {one.task.symbol: one.task.config for one in lib.kernels}
@@ -174,14 +172,14 @@ def test_of_the_best_of_a_kernel_that_is_used_which_is_quickest_in_the_model(
 
 
 def first_found(path: Path, key: str) -> object:
-    """The configuration that was quickest in the trials of a task."""
+    """The fastest configuration in the trials of a task."""
     trials = [r for r in rec.load(path) if r.task_key == key and r.origin != rec.FINAL and r.ok]
     return min(trials, key=lambda r: r.cost).config.settings
 
 
 @pytest.mark.slow
-def test_the_models_word_counts_also_where_one_task_is_all(tmp_path: Path) -> None:
-    """Its comparison in the model follows that of the search at once in the file."""
+def test_the_comparison_in_the_model_decides_also_for_a_single_task(tmp_path: Path) -> None:
+    """Its comparison in the model directly follows that of the search in the file."""
     model = convolutions()
     del model.graph.node[1:]
     model.graph.node[0].output[0] = "y"
@@ -214,13 +212,13 @@ tune(from_onnx(convolutions()), records={str(path)!r}, trials=48, seed=3, tuner=
 
 
 def _story(path: Path) -> list[tuple[object, ...]]:
-    """What the records say, but for times."""
+    """The content of the records without times."""
     return [(r.task, str(r.config), r.trial, r.origin, r.error, r.seed, r.ok) for r in rec.load(path)]
 
 
 @pytest.mark.slow
 @pytest.mark.exhaustive
-def test_a_run_that_was_killed_ends_as_if_it_had_not_been(module: Module, tmp_path: Path) -> None:
+def test_a_resumed_killed_run_ends_like_an_uninterrupted_one(module: Module, tmp_path: Path) -> None:
     whole, cut = tmp_path / "whole.jsonl", tmp_path / "cut.jsonl"
     assert _run(whole).wait() == 0
 
@@ -232,7 +230,7 @@ def test_a_run_that_was_killed_ends_as_if_it_had_not_been(module: Module, tmp_pa
     process.wait()
     kept = len(rec.load(cut))
     with cut.open("ab") as file:
-        file.write(b'{"v": 1, "task": ["fu')  # as a write that was cut short
+        file.write(b'{"v": 1, "task": ["fu')  # like an interrupted write
     assert _run(cut, resume=True).wait() == 0
 
     assert 16 <= kept < 48
@@ -242,7 +240,7 @@ def test_a_run_that_was_killed_ends_as_if_it_had_not_been(module: Module, tmp_pa
 
 
 @pytest.mark.slow
-def test_real_measurements_of_a_model(module: Module, tmp_path: Path) -> None:
+def test_a_model_is_tuned_with_real_measurements(module: Module, tmp_path: Path) -> None:
     path = tmp_path / "tune.jsonl"
     tuned = tune(module, records=path, trials=6, tuner="random", early_stopping=100)
 
@@ -255,7 +253,7 @@ def test_real_measurements_of_a_model(module: Module, tmp_path: Path) -> None:
     np.testing.assert_allclose(lib(x), default(x), rtol=1e-4, atol=1e-4)
 
 
-def test_open_dimensions_are_no_task_and_told(tmp_path: Path) -> None:
+def test_kernels_with_open_dimensions_are_not_tuned_and_reported(tmp_path: Path) -> None:
     module = from_onnx(convolutions("h"))
     x = np.ones((1, 16, 9, 10), np.float32)
 
@@ -268,19 +266,19 @@ def test_open_dimensions_are_no_task_and_told(tmp_path: Path) -> None:
     assert "? (open dimensions h)" in str(lib.report)
 
 
-def test_nothing_measured_is_an_error_with_the_first_cause(module: Module, tmp_path: Path) -> None:
+def test_error_when_nothing_is_measured_has_the_first_cause(module: Module, tmp_path: Path) -> None:
     with pytest.raises(ExecutionError, match=r"nothing could be measured for .*; the first: crash: as told"):
         tune(module, records=tmp_path / "t.jsonl", trials=6, runner=MadeUpMachine(error="crash"))
 
 
-def test_a_target_that_is_not_this_machine_is_an_error(module: Module, tmp_path: Path) -> None:
+def test_a_target_other_than_this_machine_is_an_error(module: Module, tmp_path: Path) -> None:
     for target in ("llvm -mtriple=aarch64-linux-gnu -mcpu=cortex-a72", "c"):
         with pytest.raises(InputError, match="cannot be measured here: "):
             tune(module, target, tmp_path / "t.jsonl", trials=1)
 
 
 @pytest.mark.slow
-def test_what_a_search_had_found_when_it_was_interrupted_is_used(module: Module, tmp_path: Path) -> None:
+def test_results_of_an_interrupted_search_are_used(module: Module, tmp_path: Path) -> None:
     path, said = tmp_path / "tune.jsonl", []
 
     with pytest.raises(TuningInterrupted) as stopped:
@@ -306,9 +304,9 @@ def test_what_a_search_had_found_when_it_was_interrupted_is_used(module: Module,
 
 
 @pytest.mark.slow
-def test_a_second_interruption_leaves_it_at_the_trials(module: Module, tmp_path: Path) -> None:
+def test_a_second_interruption_leaves_only_the_trials(module: Module, tmp_path: Path) -> None:
     class Interrupted(MadeUpModel):
-        """Is interrupted once it is asked for the time of a schedule that was found."""
+        """Is interrupted when it times a tuned schedule."""
 
         def __call__(self, lib: CompiledModule, inputs: Sequence[np.ndarray]) -> Profile:
             if any(one.task.config is not None for one in lib.kernels):
@@ -332,7 +330,7 @@ def test_a_second_interruption_leaves_it_at_the_trials(module: Module, tmp_path:
 
 
 @pytest.mark.slow
-def test_an_interrupted_run_goes_on_where_it_was(module: Module, tmp_path: Path) -> None:
+def test_an_interrupted_run_can_be_resumed(module: Module, tmp_path: Path) -> None:
     whole, cut = tmp_path / "whole.jsonl", tmp_path / "cut.jsonl"
     options = {"trials": 48, "seed": 3, "tuner": "random", "run": MadeUpModel(tuned=500)}
 
@@ -346,7 +344,7 @@ def test_an_interrupted_run_goes_on_where_it_was(module: Module, tmp_path: Path)
     assert trials[0] == trials[1]
 
 
-# Records that cannot be used are said and skipped.
+# Unusable records are reported and skipped.
 
 
 @pytest.fixture(scope="module")
@@ -384,7 +382,7 @@ def good(module: Module, tmp_path_factory: pytest.TempPathFactory) -> list[dict[
         ({"threads": -1}, "lines are not records; line 1: threads is -1, expected 0 or more"),
     ],
 )
-def test_records_that_cannot_be_used_are_told(
+def test_unusable_records_are_skipped_with_a_warning(
     module: Module, good: list[dict[str, object]], tmp_path: Path, change: dict[str, object], told: str
 ) -> None:
     path = tmp_path / "tune.jsonl"
@@ -400,7 +398,7 @@ def test_records_that_cannot_be_used_are_told(
 
 
 @pytest.mark.slow
-def test_what_cannot_be_used_is_told_once_though_a_run_reads_it_several_times(
+def test_unusable_records_are_reported_once_in_a_run(
     module: Module, good: list[dict[str, object]], tmp_path: Path
 ) -> None:
     path = tmp_path / "tune.jsonl"
@@ -423,10 +421,10 @@ def test_what_cannot_be_used_is_told_once_though_a_run_reads_it_several_times(
 
 
 @pytest.mark.slow
-def test_of_a_comparison_whose_default_is_lost_nothing_is_taken(
+def test_a_comparison_that_lost_its_default_is_not_used(
     module: Module, good: list[dict[str, object]], tmp_path: Path
 ) -> None:
-    """Where the default had won, its line came first, and the next is of what lost."""
+    """If the default won, its line came first, and the next line is of a loser."""
     default = {key: task.default.to_json_dict() for key, task in _tasks_of(module).items()}
     path = tmp_path / "tune.jsonl"
     kept = [line for line in good if line["config"] != default.get(json.dumps(line["task"]))]
@@ -446,7 +444,7 @@ def _tasks_of(module: Module) -> dict[str, Task]:
     return {task.key: task for task in (tasks.task_of(group, lib.target) for group in groups)}
 
 
-def test_a_number_in_a_record_is_the_number_that_a_schedule_knows(
+def test_floats_of_whole_value_in_a_record_mean_the_same_setting(
     module: Module, good: list[dict[str, object]], tmp_path: Path
 ) -> None:
     lines = json.loads(json.dumps(good), parse_int=float)
@@ -465,7 +463,7 @@ def test_a_number_in_a_record_is_the_number_that_a_schedule_knows(
 
 
 @pytest.mark.usefixtures("threads")
-def test_records_count_for_the_number_of_threads_they_were_measured_with(
+def test_records_are_used_only_with_their_number_of_threads(
     module: Module, good: list[dict[str, object]], tmp_path: Path
 ) -> None:
     path = tmp_path / "tune.jsonl"
@@ -483,7 +481,7 @@ def test_records_count_for_the_number_of_threads_they_were_measured_with(
     assert all(one.task.config is None for one in untuned.kernels)
 
 
-def test_a_kernel_without_a_record_is_an_error_where_it_must_be_tuned(
+def test_require_tuned_makes_a_kernel_without_a_record_an_error(
     module: Module, good: list[dict[str, object]], tmp_path: Path
 ) -> None:
     path = tmp_path / "tune.jsonl"
@@ -504,7 +502,7 @@ def test_a_kernel_without_a_record_is_an_error_where_it_must_be_tuned(
     assert all(row.seconds and row.loss == 0 for row in rows if row.schedule.startswith("tuned"))
 
 
-def test_what_a_default_loses_is_estimated_by_the_nearest_shape(
+def test_the_loss_of_a_default_is_estimated_from_the_nearest_shape(
     good: list[dict[str, object]], tmp_path: Path
 ) -> None:
     path = tmp_path / "tune.jsonl"
@@ -516,6 +514,6 @@ def test_what_a_default_loses_is_estimated_by_the_nearest_shape(
     assert "% (no record; estimated from the nearest shape)" in str(report)
 
 
-def test_records_that_are_not_there_are_an_error(module: Module) -> None:
+def test_a_missing_file_of_records_is_an_error(module: Module) -> None:
     with pytest.raises(InputError, match=r"records 'none\.jsonl' cannot be read"):
         tvmlite.compile(module, records="none.jsonl")

@@ -1,4 +1,4 @@
-"""What expressions of ints are, in Python's numbers: a reference for simplified ones."""
+"""The value of integer expressions in Python's numbers: a reference for simplified ones."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ MEANING: dict[Any, Callable[[Any, Any], Any]] = {
 
 
 def value(node: Any, at: dict[Any, int]) -> Any:
-    """What ``node`` is, in Python's numbers."""
+    """The value of ``node`` in Python's numbers."""
     match node:
         case e.Const():
             return node.value

@@ -1,4 +1,4 @@
-"""Every module and name of TVM's tables is there, or an error that names it and says what to use."""
+"""Every module and name of TVM's tables exists, or is an error that names it and says what to use."""
 
 from __future__ import annotations
 
@@ -39,11 +39,11 @@ assert tvm.topi.nn.conv2d is function
 """
 
 
-def test_modules_are_those_whose_names_they_have() -> None:
+def test_aliased_modules_are_the_modules_they_name() -> None:
     subprocess.run([sys.executable, "-c", PROGRAM], check=True)
 
 
-def test_a_module_of_the_table_is_another_and_a_function_stays_one() -> None:
+def test_modules_of_the_table_are_importable_and_keep_functions() -> None:
     for name, place in absent.ANOTHER.items():
         assert isinstance(importlib.import_module(f"tvmlite.tvm.{place}"), ModuleType)
         package, _, last = f"tvmlite.tvm.{name}".rpartition(".")
@@ -56,7 +56,7 @@ def test_a_module_of_the_table_is_another_and_a_function_stays_one() -> None:
             assert type(getattr(owner, last)) is type(before)
 
 
-def test_a_module_that_is_absent_says_what_to_use() -> None:
+def test_error_of_an_absent_module_says_what_to_use() -> None:
     for name, hint in absent.ABSENT.items():
         found = importlib.import_module(f"tvmlite.tvm.{name}")
         if hasattr(found, "absent_because"):  # else it has come to be there
@@ -66,13 +66,13 @@ def test_a_module_that_is_absent_says_what_to_use() -> None:
             assert error.value.hint == hint
 
 
-def test_what_is_absent_has_a_signature_for_those_who_document_it() -> None:
+def test_absent_names_have_a_signature() -> None:
     assert str(inspect.signature(tvm.relay.Match)) == "(*args, **attrs)"
     with pytest.raises(UnsupportedError, match="Match is not in tvmlite"):
         tvm.relay.Match._anything  # noqa: B018
 
 
-def test_a_name_that_is_absent_says_what_to_use() -> None:
+def test_error_of_an_absent_name_says_what_to_use() -> None:
     refused = 0
     for name, hint in absent.NAMES.items():
         module, _, last = f"tvmlite.tvm.{name}".rpartition(".")
@@ -86,7 +86,7 @@ def test_a_name_that_is_absent_says_what_to_use() -> None:
     assert refused > len(absent.NAMES) / 2
 
 
-def test_a_name_of_an_older_tvm_says_where_it_is_now() -> None:
+def test_error_of_a_name_of_an_older_tvm_says_where_it_is_now() -> None:
     for name, place in OLDER.items():
         assert not hasattr(tvm, name)
         with pytest.raises(
@@ -99,7 +99,7 @@ def test_a_name_of_an_older_tvm_says_where_it_is_now() -> None:
             assert not hasattr(getattr(owner, name), "absent_because") or name == "trace"
 
 
-def test_modules_of_functions_in_cpp_can_be_imported_and_not_used() -> None:
+def test_modules_of_cpp_functions_can_be_imported_but_not_used() -> None:
     for name in ("_ffi_api", "runtime._ffi_api", "relay.op._make"):
         found = importlib.import_module(f"tvmlite.tvm.{name}")
         with pytest.raises(UnsupportedError, match=f"tvm.{name}.anything is not in tvmlite") as error:
@@ -107,7 +107,7 @@ def test_modules_of_functions_in_cpp_can_be_imported_and_not_used() -> None:
         assert error.value.hint == "objects are Python's own; tvm.register_func registers functions"
 
 
-def test_what_is_written_in_tvmscript_is_refused_when_it_is_used() -> None:
+def test_a_module_in_tvmscript_is_refused_when_it_is_used() -> None:
     module = tvm.script.ir_module(type("Module", (), {}))
 
     compared = partial(tvm.ir.assert_structural_equal, tvm.tir.Evaluate(0))
@@ -116,7 +116,7 @@ def test_what_is_written_in_tvmscript_is_refused_when_it_is_used() -> None:
             use(module)
 
 
-def test_whether_a_device_is_there_may_be_asked() -> None:
+def test_queries_for_devices_return_false() -> None:
     from tvmlite.tvm.contrib.nvcc import have_fp16
     from tvmlite.tvm.relay.op.contrib.ethosn import ethosn_available
 
@@ -137,9 +137,7 @@ def test_whether_a_device_is_there_may_be_asked() -> None:
         (tvm.arith, "Analyser", "Analyzer"),
     ],
 )
-def test_a_mistyped_name_is_an_attribute_error_with_near_ones(
-    owner: ModuleType, name: str, near: str
-) -> None:
+def test_error_of_a_mistyped_name_suggests_similar_ones(owner: ModuleType, name: str, near: str) -> None:
     with pytest.raises(AttributeError, match=rf"has no '{name}'; did you mean .*{near}") as error:
         getattr(owner, name)
     assert not isinstance(error.value, UnsupportedError)

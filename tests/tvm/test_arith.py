@@ -1,4 +1,4 @@
-"""``tvm.arith``: bounds, remainders and sets of expressions, held against all their values."""
+"""``tvm.arith``: bounds, modular sets and integer sets of expressions, checked against all values."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ CASES: list[tuple[Any, Callable[[int, int], int]]] = [
 
 
 @pytest.mark.parametrize("number", range(len(CASES)))
-def test_bounds_and_remainders_hold_for_all_values(number: int) -> None:
+def test_bounds_and_modular_sets_hold_for_all_values(number: int) -> None:
     expr, function = CASES[number]
     for low, high in ((-7, 5), (0, 6), (2, 2)):
         known = arith.Analyzer()
@@ -58,7 +58,7 @@ def test_bounds_and_remainders_hold_for_all_values(number: int) -> None:
         assert all((v - left.base) % left.coeff == 0 if left.coeff else v == left.base for v in values)
 
 
-def test_bounds_are_tight_where_variables_stand_once() -> None:
+def test_bounds_are_tight_for_variables_that_occur_once() -> None:
     known = arith.Analyzer()
     known.update(X, arith.ConstIntBound(-9, 4))
     known.update(Y, arith.ConstIntBound(-2, 0))  # a divisor is not 0
@@ -72,7 +72,7 @@ def test_bounds_are_tight_where_variables_stand_once() -> None:
     assert known.const_int_bound(te.size_var("n")).min_value == 0
 
 
-def test_what_is_known_holds_inside_a_scope() -> None:
+def test_constraints_hold_only_inside_their_scope() -> None:
     known = arith.Analyzer()
     with known.constraint_scope(tir.all(te.floormod(X, 4) == 1, te.floormod(X, 3) == 2, X < 20)):
         assert known.modular_set(X) == arith.ModularSet(12, 5)
@@ -85,7 +85,7 @@ def test_what_is_known_holds_inside_a_scope() -> None:
         known.constraint_scope(X + 1)
 
 
-def test_sets_are_of_the_values_while_variables_run() -> None:
+def test_int_set_bounds_the_values_over_ranges_of_variables() -> None:
     known = arith.Analyzer()
     known.update(Y, arith.ConstIntBound(1, 100))
 
@@ -169,7 +169,7 @@ def test_conditions_clip_variables() -> None:
     assert arith.deduce_bound(X, (X * 4).equal(Y), {}, {}).is_nothing()
 
 
-def test_what_arith_does_not_have_is_named() -> None:
+def test_missing_names_of_arith_are_named() -> None:
     with pytest.raises(UnsupportedError, match=r"tvm.arith.detect_iter_map is not in tvmlite(?s:.*)Analyzer"):
         arith.detect_iter_map([], {})
     with pytest.raises(UnsupportedError, match=r"tvm.arith.Analyzer.enter_scope is not in tvmlite"):
@@ -178,7 +178,7 @@ def test_what_arith_does_not_have_is_named() -> None:
         arith.Analyzer().update(X, 3)
 
 
-def test_quotients_and_remainders_lose_common_factors() -> None:
+def test_common_factors_of_quotients_and_remainders_are_cancelled() -> None:
     known, z = arith.Analyzer(), te.var("z")
     known.update(X, arith.ConstIntBound(-3, 3))
 
@@ -194,7 +194,7 @@ def test_quotients_and_remainders_lose_common_factors() -> None:
         assert str(known.simplify(made)) == text
 
 
-def test_shorter_forms_have_the_same_values() -> None:
+def test_simplified_forms_have_the_same_values() -> None:
     known, z, w = arith.Analyzer(), te.var("z"), te.var("w")
     made = [
         te.floormod(z * w * 6, w * 4),

@@ -1,4 +1,4 @@
-"""Simplified expressions: what holds in branches, minima and maxima, and that no value changes."""
+"""Simplified expressions: conditions of branches, minima and maxima, and that no value changes."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ LEAST, MOST = te.min, te.max
 
 
 def number(rng: random.Random, depth: int) -> Any:
-    """An expression of int32 of random operations, whose divisors are constants."""
+    """A random int32 expression whose divisors are constants."""
     if depth == 0 or rng.random() < 0.15:
         return rng.choice(VARIABLES) if rng.random() < 0.7 else e.const(rng.randint(-6, 6), "int32")
     kind: Any = rng.choice([e.Add, e.Sub, e.Min, e.Max, e.Mul, e.Select, tir.if_then_else, None])
@@ -46,7 +46,7 @@ def condition(rng: random.Random, depth: int) -> Any:
 
 
 @pytest.mark.parametrize("seed", range(8))
-def test_no_value_changes(seed: int) -> None:
+def test_simplification_keeps_the_value_of_random_expressions(seed: int) -> None:
     rng = random.Random(seed)
     for _ in range(20):
         known, ends = arith.Analyzer(), {}
@@ -81,12 +81,12 @@ SHORTER: list[tuple[Any, str]] = [
 
 
 @pytest.mark.parametrize("case", range(len(SHORTER)))
-def test_a_shorter_form_is_found(case: int) -> None:
+def test_expressions_are_simplified_to_the_expected_form(case: int) -> None:
     given, text = SHORTER[case]
     assert str(arith.Analyzer().simplify(given)) == text
 
 
-def test_what_holds_in_a_branch_is_forgotten_after_it() -> None:
+def test_the_condition_of_a_branch_is_not_assumed_after_it() -> None:
     known = arith.Analyzer()
 
     known.simplify(tir.if_then_else(X > 3, MOST(X, 3), 0))
@@ -95,7 +95,7 @@ def test_what_holds_in_a_branch_is_forgotten_after_it() -> None:
     assert known.const_int_bound(X).min_value < 0
 
 
-def test_choices_in_many_choices_are_simplified_soon() -> None:
+def test_deeply_nested_choices_are_simplified_correctly() -> None:
     made = X
     for number in range(8):
         made = tir.if_then_else(
@@ -108,7 +108,7 @@ def test_choices_in_many_choices_are_simplified_soon() -> None:
     assert value(plain(made), at) == value(found, at)
 
 
-def test_a_branch_that_is_computed_in_any_case_stays_safe() -> None:
+def test_a_branch_that_is_always_evaluated_stays_safe() -> None:
     a = te.placeholder((9,), name="a")
     read = tir.Select(X < 9, a[LEAST(X, 8)], 0.0)
     divided = tir.Select(X > 0, te.floordiv(Y, MOST(X, 1)), 0)
@@ -119,7 +119,7 @@ def test_a_branch_that_is_computed_in_any_case_stays_safe() -> None:
     assert "min" not in str(arith.Analyzer().simplify(chosen))
 
 
-def test_quotients_keep_the_kind_they_were_written_in() -> None:
+def test_quotients_keep_their_rounding_mode() -> None:
     known = arith.Analyzer()
     known.update(X, arith.ConstIntBound(0, 100))
 

@@ -1,4 +1,4 @@
-"""The table of rules: that each keeps the value, also at the ends of the dtype, and what the rules give."""
+"""The table of rules: each keeps the value, also at the limits of the dtype, and gives the expected form."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ FAR = [LEAST, LEAST + 1, LEAST // 2, -3, -1, 0, 1, 2, 5, MOST // 2, MOST - 1, MO
 
 
 def points(rule: Rule, numbers: list[int], count: int) -> Iterator[dict[Any, int]]:
-    """Values of the variables of ``rule`` for which it may be applied, small or any of ``numbers``."""
+    """Values out of ``numbers`` for the variables of ``rule`` that satisfy its conditions."""
     rng = random.Random(str(rule.before))
     variables = [one for one in postorder(rule.before) if isinstance(one, e.Var)]
     last = [one for one in variables if any(_makes(rule, one, where) for where in rule.where)]
     for _ in range(count):
         at = {one: rng.choice(numbers) for one in variables}
-        for one in last:  # C == D - 1: else few random numbers would do
+        for one in last:  # for conditions like C == D - 1, which few random numbers satisfy
             at[one] = next(_made(rule, one, where, at) for where in rule.where if _makes(rule, one, where))
         try:
             if all(value(where, at) for where in rule.where):
@@ -59,7 +59,7 @@ def test_a_rule_keeps_the_value(rule: Rule) -> None:
         try:
             before = value(rule.before, at)
         except ZeroDivisionError:
-            continue  # divisors are taken not to be 0
+            continue  # divisors are assumed not to be 0
         assert before == value(rule.after, at), f"{rule.before} is not {rule.after} where {at}"
         tried += 1
     assert tried > 10
@@ -85,7 +85,7 @@ def test_a_rule_keeps_the_value_at_the_ends_of_the_dtype(rule: Rule) -> None:
     for at in points(rule, FAR, 150):
         constants = {one: e.const(n, "int32") for one, n in at.items() if isinstance(one, Number)}
         given: Any = substitute(rule.before, constants)
-        made = rule.apply(given, lambda _: True)  # what it asks for holds at these points
+        made = rule.apply(given, lambda _: True)  # its conditions hold at these points
         free = {one: n for one, n in at.items() if one not in constants}
         try:
             before = wrapped(given, free)
@@ -132,13 +132,13 @@ BECOMES: list[tuple[Any, str]] = [
 
 
 @pytest.mark.parametrize("case", range(len(BECOMES)))
-def test_a_rule_is_found(case: int) -> None:
+def test_rules_give_the_expected_form(case: int) -> None:
     given, text = BECOMES[case]
 
     assert str(arith.Analyzer().simplify(given)) == text
 
 
-def test_quotients_by_truncation_need_to_know_the_sign() -> None:
+def test_truncated_quotients_are_simplified_only_with_known_signs() -> None:
     known = arith.Analyzer()
     given = tir.truncdiv(X + Y, X)
     assert str(known.simplify(given)) == "((x: int32 + y: int32) / x)"
@@ -152,7 +152,7 @@ def test_quotients_by_truncation_need_to_know_the_sign() -> None:
     assert "ramp" in str(arith.Analyzer().simplify(lanes))
 
 
-def test_ints_that_wrap_have_no_rules() -> None:
+def test_rules_do_not_apply_to_ints_that_wrap() -> None:
     a, ten = te.var("a", "uint8"), tir.const(10, "uint8")
     known = arith.Analyzer()
     known.update(a, arith.ConstIntBound(0, 5))
@@ -173,7 +173,7 @@ def test_ints_that_wrap_have_no_rules() -> None:
     ],
     ids=["max", "select", "if_then_else", "quotient"],
 )
-def test_what_is_shared_is_simplified_once(step: Any) -> None:
+def test_shared_subexpressions_are_simplified_once(step: Any) -> None:
     made = X
     for k in range(9):
         made = step(made, k)
@@ -185,5 +185,5 @@ def test_what_is_shared_is_simplified_once(step: Any) -> None:
     assert known.modular_set(made).coeff == 1
 
 
-def test_forms_are_rules_themselves() -> None:
+def test_all_forms_are_rules() -> None:
     assert all(one in RULES for one in FORMS)

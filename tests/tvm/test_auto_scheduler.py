@@ -1,4 +1,4 @@
-"""The auto-scheduler by TVM's names: workloads, tasks, records, and whole models."""
+"""The auto-scheduler under TVM's names: workloads, tasks, records, and whole models."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def test_a_product_is_tuned_and_its_best_schedule_applied(tmp_path: Path, model:
     check_product(*task.compute_dag.apply_steps_from_state(best_input.state))
 
 
-def test_a_task_is_made_of_a_name_a_key_or_tensors() -> None:
+def test_a_task_is_made_from_a_name_a_key_or_tensors() -> None:
     key = auto_scheduler.make_workload_key(product, (16, 16, 16))
     tensors = product(16, 16, 16)
 
@@ -147,7 +147,7 @@ def test_the_tasks_of_a_model_are_tuned_together_and_applied(tmp_path: Path) -> 
     assert not tuned.records_in_force(machine)
 
 
-def test_a_log_without_the_task_is_an_error_as_in_tvm(tmp_path: Path) -> None:
+def test_a_log_without_the_task_is_a_runtime_error_as_in_tvm(tmp_path: Path) -> None:
     task = auto_scheduler.SearchTask(func=product, args=(16, 16, 16), target="llvm")
     log = tmp_path / "empty.json"
     log.write_text("")
@@ -172,7 +172,7 @@ TILED = [
     ["PR", 2, 0, "auto_unroll_max_step$16"],
     ["AN", 2, 6, 2],
 ]
-"""A tiled product: its loops are parallel, the last is of vectors."""
+"""Steps of a tiled product with a parallel outer loop and a vectorized inner one."""
 
 
 def test_a_log_of_tvms_auto_scheduler_is_read(tmp_path: Path) -> None:
@@ -234,7 +234,7 @@ def test_simple_tasks_are_extracted_if_asked_for() -> None:
         pass
 
 
-def test_how_far_workloads_are_from_each_other() -> None:
+def test_the_distance_of_workloads_is_that_of_their_shapes() -> None:
     wanted = ("conv", (8, 3, 224, 224), (0, 0), "float32")
 
     assert calc_workload_dis_factor(wanted, wanted) == 1
@@ -269,7 +269,7 @@ def test_how_far_workloads_are_from_each_other() -> None:
         (lambda: auto_scheduler.ComputeDAG([1]), "a list of tensors"),
     ],
 )
-def test_what_is_not_here_is_an_error_by_name(call: Any, text: str) -> None:
+def test_unsupported_features_are_errors_that_name_them(call: Any, text: str) -> None:
     with pytest.raises((InputError, UnsupportedError), match=text):
         call()
 
@@ -285,9 +285,7 @@ def test_what_is_not_here_is_an_error_by_name(call: Any, text: str) -> None:
         ("zero_rank_compute_auto_scheduler_test", (8,)),
     ],
 )
-def test_generated_schedules_of_workloads_compute_what_plain_loops_do(
-    name: str, args: tuple[int, ...]
-) -> None:
+def test_generated_schedules_compute_what_plain_loops_do(name: str, args: tuple[int, ...]) -> None:
     import tvmlite.tvm.testing.auto_scheduler  # noqa: F401  registers them
 
     task = auto_scheduler.SearchTask(func=name, args=args, target="llvm")
@@ -304,7 +302,7 @@ def test_generated_schedules_of_workloads_compute_what_plain_loops_do(
         np.testing.assert_allclose(generated, plain, rtol=1e-5)
 
 
-def test_the_key_of_a_graph_is_that_of_what_it_computes() -> None:
+def test_the_workload_key_depends_on_the_computation_alone() -> None:
     def key(factor: float) -> str:
         a = te.placeholder((4,), name="a")
         return auto_scheduler.ComputeDAG(
@@ -319,7 +317,7 @@ def test_the_key_of_a_graph_is_that_of_what_it_computes() -> None:
     assert key(2.0) == elsewhere() != key(3.0)
 
 
-def test_a_result_has_seconds_with_values_and_an_entry_is_pickled() -> None:
+def test_costs_have_a_value_and_a_registry_entry_can_be_pickled() -> None:
     result = auto_scheduler.MeasureResult([0.5, 2], 0, "", 1.0, 0.0)
     assert [one.value for one in result.costs] == [0.5, 2.0]
     assert result.costs == (0.5, 2.0)

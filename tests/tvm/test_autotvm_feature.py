@@ -1,4 +1,4 @@
-"""AutoTVM's features of loop variables, held against numbers counted by hand."""
+"""AutoTVM's features of loop variables, compared with numbers counted by hand."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def rows_of(schedule: Any, args: Any, **named: Any) -> list[dict[str, list[Any]]
     return [{row[0]: row[1:] for row in rows[1:]} for rows in found]
 
 
-def test_loops_of_a_product_touch_their_buffers() -> None:
+def test_features_of_a_product_count_touched_elements() -> None:
     s, a, b, c = product()
     y, x, k = rows_of(s, [a, b, c])
     serial = [0] * 9 + [1, 0]
@@ -43,7 +43,7 @@ def test_loops_of_a_product_touch_their_buffers() -> None:
     assert k["C_0"] == k["C_1"] == [0, -1, 1, 8, 0, 0]
 
 
-def test_shared_loops_count_in_units_of_a_thread() -> None:
+def test_features_of_thread_loops_match_counts_by_hand() -> None:
     s, a, b, c = product()
     y, x = c.op.axis
     s[c].bind(y, te.thread_axis("blockIdx.x"))
@@ -55,7 +55,7 @@ def test_shared_loops_count_in_units_of_a_thread() -> None:
     assert (blocks["B_0"][4:], threads["B_0"][4:]) == ([1, 16], [32, 1])
 
 
-def test_features_become_numbers_with_names() -> None:
+def test_flattened_features_have_names() -> None:
     s, a, b, c = product()
     outer, inner = s[c].split(c.op.axis[1], 4)
     s[c].reorder(outer, c.op.reduce_axis[0], inner)
@@ -71,7 +71,7 @@ def test_features_become_numbers_with_names() -> None:
     np.testing.assert_array_equal(feature.get_itervar_feature_flatten(s, [a, b, c]), numbers)
 
 
-def test_what_has_no_features_is_an_error() -> None:
+def test_features_of_open_extents_are_an_error() -> None:
     n = te.var("n")
     a = te.placeholder((n,), name="A")
     b = te.compute((n,), lambda i: a[i] + 1, name="B")

@@ -1,4 +1,4 @@
-"""Logs in AutoTVM's format, and the contexts that apply what they say."""
+"""Logs in AutoTVM's format, and the contexts that apply them."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ def test_a_damaged_line_of_a_file_is_reported_with_its_number(tmp_path: Path) ->
         list(load_from_file(path))
 
 
-def test_lines_of_the_first_version_are_left_out_with_a_warning(tmp_path: Path) -> None:
+def test_lines_of_the_first_version_are_skipped_with_a_warning(tmp_path: Path) -> None:
     path = tmp_path / "log"
     path.write_text(f'{{"i": ["llvm"], "r": [[1]], "v": 0.1}}\n{LINE}\n')
 
@@ -125,7 +125,7 @@ def test_lines_of_the_first_version_are_left_out_with_a_warning(tmp_path: Path) 
         assert len(list(load_from_file(path))) == 1
 
 
-def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
+def test_error_of_a_missing_file_names_it(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"gone.log' cannot be read"):
         list(load_from_file(tmp_path / "gone.log"))
 
@@ -138,7 +138,7 @@ def test_pickles_are_refused() -> None:
         decode(LINE, protocol="xml")
 
 
-def test_the_best_counts_whatever_the_records_are_given_as(tmp_path: Path) -> None:
+def test_the_best_record_is_found_in_any_form_of_records(tmp_path: Path) -> None:
     task, _ = get_sample_task()
     expected = str(task.config_space.get(2))
     first, second = written(tmp_path / "1.log", [1.0, 2.0]), written(tmp_path / "2.log", [0.5, 3.0], 2)
@@ -156,14 +156,14 @@ def test_the_best_counts_whatever_the_records_are_given_as(tmp_path: Path) -> No
         assert queried(ApplyHistoryBest(records)) == expected
 
 
-def test_failures_never_are_the_best(tmp_path: Path) -> None:
+def test_a_failure_is_never_the_best(tmp_path: Path) -> None:
     inputs, results = batch([1.0, 0.1])
     results[1] = results[1]._replace(error_no=4)
 
     assert queried(ApplyHistoryBest(zip(inputs, results, strict=True))) == str(inputs[0].config)
 
 
-def test_what_was_picked_is_the_best_of_each_task(tmp_path: Path) -> None:
+def test_pick_best_writes_the_best_record_of_each_task(tmp_path: Path) -> None:
     path, out = written(tmp_path / "all.log", [3.0, 1.0, 2.0]), tmp_path / "best.log"
 
     pick_best(str(path), str(out))
@@ -172,7 +172,7 @@ def test_what_was_picked_is_the_best_of_each_task(tmp_path: Path) -> None:
     assert (inp.config.index, res.costs) == (1, (1.0,))
 
 
-def test_each_task_gets_a_file_of_its_own(tmp_path: Path) -> None:
+def test_split_workload_writes_a_file_for_each_task(tmp_path: Path) -> None:
     path = written(tmp_path / "all.log", [3.0, 1.0])
     written(path, [3.0])
     path.write_text(path.read_text() + LINE + "\n")
@@ -182,7 +182,7 @@ def test_each_task_gets_a_file_of_its_own(tmp_path: Path) -> None:
     assert [len(list(load_from_file(f"{path}.{n:03d}.wkl"))) for n in range(2)] == [2, 1]
 
 
-def test_within_the_block_a_template_is_scheduled_as_measured(tmp_path: Path) -> None:
+def test_apply_history_best_applies_the_measured_configuration(tmp_path: Path) -> None:
     path = tmp_path / "log"
     path.write_text(LINE + "\n")
 
@@ -205,7 +205,7 @@ def test_a_silent_scope_does_not_warn() -> None:
         autotvm.GLOBAL_SCOPE.silent = False
 
 
-def test_an_updated_context_gives_what_it_was_given() -> None:
+def test_an_updated_context_gives_the_new_configuration() -> None:
     task, target = get_sample_task()
     context = ApplyHistoryBest([])
 
@@ -236,7 +236,7 @@ def test_a_database_keeps_results_by_their_inputs() -> None:
     assert database.filter_inputs(db, [first, third])[1] == [third]
 
 
-def test_a_database_gives_the_latest_or_all() -> None:
+def test_a_database_gives_the_latest_result_or_all() -> None:
     inp, res = get_sample_records(1)[0]
     db = database.DummyDatabase()
     for when in (0.5, 9.5, 1.5):
@@ -249,12 +249,12 @@ def test_a_database_gives_the_latest_or_all() -> None:
     assert db.load(other) is None
 
 
-def test_a_server_for_results_is_an_error_by_name() -> None:
+def test_a_redis_database_is_an_error() -> None:
     with pytest.raises(UnsupportedError, match="RedisDatabase: servers are not supported"):
         database.RedisDatabase()
 
 
-def test_nothing_is_downloaded() -> None:
+def test_tophub_downloads_nothing() -> None:
     _, target = get_sample_task()
     with pytest.warns(UserWarning, match="no logs are downloaded"):
         context = autotvm.tophub.context(target)
@@ -289,7 +289,7 @@ def test_records_of_tvmlite_are_read_as_a_log(tmp_path: Path) -> None:
         decode('{"v": 1, "task": ["a", []], "target": "llvm", "config": 3}')
 
 
-def test_arrays_to_measure_with_are_refused() -> None:
+def test_ref_input_of_a_runner_is_refused() -> None:
     runner = autotvm.LocalRunner()
     runner.ref_input = None
 

@@ -1,4 +1,4 @@
-"""Spaces by AutoTVM's names: counts, numbers and settings as its templates and tuners expect them."""
+"""Spaces under AutoTVM's names: counts, indices and settings as its templates and tuners expect them."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def test_a_split_by_factors_has_no_tail(length: int) -> None:
     assert len(space) == len(inner)
 
 
-def test_a_knob_that_is_defined_again_has_its_new_settings() -> None:
+def test_a_redefined_knob_has_its_new_settings() -> None:
     space = tiles()
 
     space.define_split("tile_y", 128, num_outputs=2, filter=lambda one: one.size[-1] < 64)
@@ -50,7 +50,7 @@ def test_a_knob_that_is_defined_again_has_its_new_settings() -> None:
     assert len(space) == 6 * 8
 
 
-def test_joint_filters_leave_the_numbers_of_the_others() -> None:
+def test_joint_filters_keep_the_indices_of_other_configurations() -> None:
     space = tiles()
     space.multi_filter(lambda one: 32 <= one["tile_x"].size[1] * one["tile_y"].size[1] < 1024)
     kept = [x * 8 + y for x in range(8) for y in range(8) if 32 <= 2 ** (x + y) < 1024]
@@ -70,7 +70,7 @@ def test_joint_filters_leave_the_numbers_of_the_others() -> None:
     assert walked != kept[0]
 
 
-def test_a_number_without_a_configuration_is_an_index_error_as_in_tvm() -> None:
+def test_an_invalid_index_is_an_index_error_as_in_tvm() -> None:
     space = tiles()
     with pytest.raises(IndexError, match="config 64 of a space of 64"):
         space.get(64)
@@ -79,7 +79,7 @@ def test_a_number_without_a_configuration_is_an_index_error_as_in_tvm() -> None:
         space.get(0)
 
 
-def test_a_number_is_a_place_for_each_knob() -> None:
+def test_an_index_encodes_a_position_of_each_knob() -> None:
     space = tiles()
 
     assert [space.point2knob(n) for n in (0, 4, 8, 12)] == [[0, 0], [4, 0], [0, 1], [4, 1]]
@@ -87,7 +87,7 @@ def test_a_number_is_a_place_for_each_knob() -> None:
 
 
 @pytest.mark.parametrize("bounds", [(0, 65), (-1, 3), (5, 4)])
-def test_a_range_outside_of_the_space_is_an_error(bounds: tuple[int, int]) -> None:
+def test_a_range_outside_the_space_is_an_error(bounds: tuple[int, int]) -> None:
     with pytest.raises(ScheduleError, match="is not within the 64 of the space"):
         tiles().subrange_length(*bounds)
 
@@ -95,7 +95,7 @@ def test_a_range_outside_of_the_space_is_an_error(bounds: tuple[int, int]) -> No
 @pytest.mark.parametrize(
     ("length", "bounds", "expected"), [(128, [-1, 8, 4], [4, 8, 4]), (49, [-1, 8, 4], [7, 7, 1])]
 )
-def test_a_fallback_split_writes_the_outermost_length_out(
+def test_a_fallback_split_has_an_explicit_outermost_length(
     length: int, bounds: list[int], expected: list[int]
 ) -> None:
     config = FallbackConfigEntity()
@@ -114,7 +114,7 @@ def test_no_split_within_bounds_is_a_runtime_error_as_in_tvm() -> None:
         config.fallback_split("tile", [-1, 1, 0])
 
 
-def test_a_template_may_set_what_is_best_without_measurements() -> None:
+def test_a_template_may_set_its_fallback_configuration() -> None:
     config = FallbackConfigEntity()
     config["tile"] = SplitEntity([-1, 16])
     config["unroll"] = OtherOptionEntity(True)
@@ -126,7 +126,7 @@ def test_a_template_may_set_what_is_best_without_measurements() -> None:
     assert config.is_fallback
 
 
-def test_settings_are_equal_to_those_of_te_space() -> None:
+def test_settings_convert_to_indices_and_json_and_back() -> None:
     space = tiles()
 
     for number in (0, 5, 63):
@@ -138,7 +138,7 @@ def test_settings_are_equal_to_those_of_te_space() -> None:
         assert hash(back["tile_x"]) == hash(entity["tile_x"])
 
 
-def test_annotations_vectorize_one_loop_at_most() -> None:
+def test_annotations_vectorize_at_most_one_loop() -> None:
     space = ConfigSpace()
     space.define_annotate("ann", [1, 2], policy="try_unroll_vec")
 
@@ -147,7 +147,7 @@ def test_annotations_vectorize_one_loop_at_most() -> None:
     assert found == expected
 
 
-def test_interleaving_takes_the_longest_chain_first() -> None:
+def test_interleave_alternates_axes_of_the_chains() -> None:
     space, axes = ConfigSpace(), [space_axis(n) for n in range(6)]
     y0, y1, x0, x1, k0, k1 = axes
     space.define_reorder("order", axes, "interleave", spatial=[[y0, y1], [x0, x1]], reduce=[[k0, k1]])
@@ -160,7 +160,7 @@ def space_axis(number: int) -> te.IterVar:
     return te.reduce_axis((0, 4), name=f"axis{number}")
 
 
-def test_an_interval_ends_before_its_second_number() -> None:
+def test_the_end_of_an_interval_is_exclusive() -> None:
     space, axes = ConfigSpace(), [space_axis(n) for n in range(4)]
     space.define_reorder("order", axes, "interval_all", interval=(1, 3))
 
@@ -175,7 +175,7 @@ def test_candidates_of_orders_are_lists_of_axes() -> None:
 
 
 @pytest.mark.parametrize("policy", ["bind_gpu", "bind_gpu_virtual", "locate_cache"])
-def test_policies_of_gpus_are_errors_by_name(policy: str) -> None:
+def test_policies_for_gpus_are_errors(policy: str) -> None:
     with pytest.raises(UnsupportedError, match=f"policy '{policy}' is for GPUs"):
         ConfigSpace().define_annotate("ann", [1], policy)
 

@@ -1,4 +1,4 @@
-"""Tasks of templates and of models, and counts of their operations."""
+"""Tasks of templates and models, and counts of their operations."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tvmlite.tvm.autotvm.task.task import compute_flop
 from tvmlite.tvm.testing.autotvm import bad_matmul, get_sample_task
 
 
-def test_a_task_has_the_names_of_tvm() -> None:
+def test_a_task_has_the_attributes_of_tvms() -> None:
     task, target = get_sample_task(64)
 
     assert task.workload == ("testing/matmul", 64, 64, 64, "float32")
@@ -42,7 +42,7 @@ def test_a_task_is_pickled_as_its_name_and_arguments() -> None:
     assert len(again.config_space) == len(task.config_space)
 
 
-def test_an_unknown_template_is_named() -> None:
+def test_error_of_an_unknown_template_names_it() -> None:
     with pytest.raises(ScheduleError, match=r"there is no template 'no/such'; there are .*testing/matmul"):
         autotvm.task.create("no/such", (1,), "llvm")
 
@@ -66,7 +66,7 @@ def test_a_template_counts_its_own_operations() -> None:
 
 
 @pytest.mark.parametrize(("dtype", "sums"), [("float32", "float32"), ("int8", "int32")])
-def test_operations_of_a_product_are_two_for_each_step(dtype: str, sums: str) -> None:
+def test_a_product_counts_two_operations_for_each_step(dtype: str, sums: str) -> None:
     a, b = te.placeholder((12, 20), dtype=dtype), te.placeholder((28, 20), dtype=dtype)
     k = te.reduce_axis((0, 20))
     c = te.compute((12, 28), lambda i, j: te.sum(a[i, k].astype(sums) * b[j, k].astype(sums), axis=k))
@@ -74,7 +74,7 @@ def test_operations_of_a_product_are_two_for_each_step(dtype: str, sums: str) ->
     assert compute_flop(te.create_schedule(c.op)) == 2 * 12 * 20 * 28
 
 
-def test_what_only_moves_data_has_no_operations() -> None:
+def test_counting_operations_of_data_movement_is_an_error() -> None:
     a = te.placeholder((8,))
     schedule = te.create_schedule(te.compute((8,), lambda i: a[i]).op)
 
@@ -82,7 +82,7 @@ def test_what_only_moves_data_has_no_operations() -> None:
         compute_flop(schedule)
 
 
-def test_a_template_in_two_parts_is_one_task() -> None:
+def test_a_topi_compute_and_schedule_form_one_task() -> None:
     @autotvm.register_topi_compute("tests/doubled")
     def doubled(cfg: Any, a: te.Tensor) -> te.Tensor:
         return te.compute(a.shape, lambda i: a[i] * 2, name="doubled")
@@ -106,7 +106,7 @@ def test_a_template_in_two_parts_is_one_task() -> None:
 
 
 def network() -> tuple[Any, dict[str, np.ndarray]]:
-    """Two convolutions of one shape with a relu, and a dense layer; their weights apart."""
+    """Two convolutions of one shape with a relu, and a dense layer; and their weights by name."""
     generator = np.random.default_rng(0)
     x = relay.var("x", shape=(1, 8, 12, 12))
     names = {"w1": (8, 8, 3, 3), "w2": (8, 8, 3, 3), "w3": (5, 8)}
@@ -138,7 +138,7 @@ def test_the_tasks_of_a_model_are_its_kernels() -> None:
     assert len(several) == len(every)
 
 
-def test_kernels_that_passes_made_of_an_operator_are_its_tasks() -> None:
+def test_kernels_derived_from_an_operator_are_its_tasks() -> None:
     x, w = relay.var("x", shape=(1, 64, 8, 8)), relay.var("w", shape=(64, 32, 4, 4))
     transposed = relay.nn.conv2d_transpose(
         relay.nn.dropout(x), w, channels=32, kernel_size=(4, 4), strides=(2, 2), padding=(1, 1)
@@ -154,7 +154,7 @@ def test_kernels_that_passes_made_of_an_operator_are_its_tasks() -> None:
         assert autotvm.task.extract_from_program(main, params, "llvm", ops=("nn.dropout",)) == []
 
 
-def test_configurations_of_kernels_are_those_of_autotvm() -> None:
+def test_configurations_of_kernels_are_autotvms_and_can_be_built() -> None:
     mod, params = network()
     for task in autotvm.task.extract_from_program(mod, params, "llvm"):
         space = task.config_space
@@ -165,7 +165,7 @@ def test_configurations_of_kernels_are_those_of_autotvm() -> None:
         assert isinstance(built, MeasureResult) or built.candidate is not None
 
 
-def test_what_logs_say_of_a_kernel_is_in_force_within_the_block() -> None:
+def test_records_of_a_log_apply_only_within_the_block() -> None:
     mod, params = network()
     [task] = autotvm.task.extract_from_program(mod, params, "llvm", ops=("nn.dense",))
     config = task.config_space.get(task.config_space.indices()[-1])
@@ -183,7 +183,7 @@ def test_what_logs_say_of_a_kernel_is_in_force_within_the_block() -> None:
 @pytest.mark.parametrize(
     "text", ["llvm -keys=cpu -link-params=0", "llvm -device=arm_cpu -mtriple=aarch64-linux-gnu", "llvm"]
 )
-def test_targets_of_tvm_are_understood(text: str) -> None:
+def test_targets_in_tvms_syntax_are_parsed(text: str) -> None:
     assert targets.machine(text).kind == "llvm"
     assert targets.kind(text) == "cpu"
     assert targets.kind("cuda -keys=cuda") == "cuda"

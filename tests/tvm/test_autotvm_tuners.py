@@ -1,4 +1,4 @@
-"""AutoTVM's tuners: what they propose, and the protocol of builders, runners and callbacks."""
+"""AutoTVM's tuners: their proposals, and the protocol of builders, runners and callbacks."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ ALL = (RandomTuner, GridSearchTuner, GATuner, XGBTuner)
 
 
 class Known(Runner):
-    """Says that a wider tile of x is faster, and keeps what it was asked."""
+    """Reports that a wider tile of x is faster, and records the indices it was asked for."""
 
     def __init__(self) -> None:
         super().__init__(1, 1)
@@ -71,7 +71,7 @@ def test_an_index_tuner_stays_in_its_range(kind: Any) -> None:
 
 
 @pytest.mark.parametrize("kind", [RandomTuner, GridSearchTuner])
-def test_an_index_tuner_leaves_out_what_is_filtered(kind: Any) -> None:
+def test_an_index_tuner_skips_filtered_configurations(kind: Any) -> None:
     task = filtered_task()
     expected = [n for n in range(8, 16) if task.config_space.is_index_valid(n)]
     tuner = kind(task, range_idx=(8, 15))
@@ -82,14 +82,14 @@ def test_an_index_tuner_leaves_out_what_is_filtered(kind: Any) -> None:
     assert sorted(tuner.visited) == expected
 
 
-def test_a_grid_begins_with_the_first_that_is_left() -> None:
+def test_a_grid_begins_with_the_first_unfiltered_configuration() -> None:
     tuner = GridSearchTuner(filtered_task())
 
     assert (tuner.index, tuner.range_length, tuner.visited_max) == (5, 64, 34)
 
 
 @pytest.mark.parametrize("given", [(15, 8), (0, 64), (-1, 3), 7])
-def test_a_range_that_is_none_is_an_error(given: Any) -> None:
+def test_an_invalid_range_is_an_error(given: Any) -> None:
     task, _ = get_sample_task()
 
     with pytest.raises(InputError, match="expected two numbers from 0 to 63"):
@@ -98,7 +98,7 @@ def test_a_range_that_is_none_is_an_error(given: Any) -> None:
 
 @pytest.mark.parametrize("population", [32, 100])
 @pytest.mark.parametrize("make", [lambda: get_sample_task()[0], filtered_task])
-def test_a_genetic_tuner_has_a_generation_of_different_genes(population: int, make: Any) -> None:
+def test_the_first_generation_of_a_genetic_tuner_has_distinct_genes(population: int, make: Any) -> None:
     task = make()
     tuner = GATuner(task, pop_size=population)
     size = len(task.config_space)
@@ -109,7 +109,7 @@ def test_a_genetic_tuner_has_a_generation_of_different_genes(population: int, ma
     assert tuner.visited == set(task.config_space.indices())
 
 
-def test_a_tuner_learns_from_what_it_is_given() -> None:
+def test_a_tuner_learns_from_given_records() -> None:
     task, _ = get_sample_task()
     tuner = XGBTuner(task)
     records = get_sample_records(5)
@@ -120,7 +120,7 @@ def test_a_tuner_learns_from_what_it_is_given() -> None:
     assert not {one.index for one in tuner.next_batch(10)} & set(tuner.xs)
 
 
-def test_history_counts_from_so_many_records() -> None:
+def test_history_is_used_from_a_minimum_of_records() -> None:
     task, _ = get_sample_task()
     for least, known in ((10, True), (11, False)):
         tuner = XGBTuner(task)
@@ -159,13 +159,13 @@ def test_a_cost_model_orders_configurations_as_they_were_measured() -> None:
         )
 
 
-def test_early_stopping_counts_trials_without_a_better_one() -> None:
+def test_early_stopping_counts_trials_without_improvement() -> None:
     task, _ = get_sample_task()
     tuner = GridSearchTuner(task)
 
     tuner.tune(n_trial=64, measure_option=option(Known()), early_stopping=4)
 
-    assert tuner.counter == 4  # of the first eight all have a tile of 1
+    assert tuner.counter == 4  # the first eight all have a tile of 1
 
 
 def test_callbacks_get_the_tuner_the_inputs_and_the_results() -> None:
@@ -181,7 +181,7 @@ def test_callbacks_get_the_tuner_the_inputs_and_the_results() -> None:
     assert len(monitor.trial_timestamps()) == 8
 
 
-def test_a_failed_measurement_counts_nothing() -> None:
+def test_a_failed_measurement_has_no_flops() -> None:
     class Failing(Known):
         def run(self, measure_inputs: Sequence[Any], build_results: Sequence[Any]) -> list[Any]:
             return [autotvm.MeasureResult((RuntimeError("no"),), 4, 0.1, 1.0) for _ in measure_inputs]
@@ -194,7 +194,7 @@ def test_a_failed_measurement_counts_nothing() -> None:
 
 
 @pytest.mark.slow
-def test_this_machine_measures_what_it_has_checked() -> None:
+def test_a_local_runner_measures_on_this_machine() -> None:
     task, _ = get_sample_task(32)
     runner = autotvm.LocalRunner(number=2, repeat=3, timeout=60)
     results: list[Any] = []
@@ -206,7 +206,7 @@ def test_this_machine_measures_what_it_has_checked() -> None:
     assert all(len(one.costs) == 3 and min(one.costs) > 0 for one in results)
 
 
-def test_what_a_template_refuses_is_an_instantiation_error() -> None:
+def test_a_configuration_without_a_knob_is_an_instantiation_error() -> None:
     task, target = get_sample_task(16)
     config = task.config_space.get(0)
     config.settings.pop("tile_x")
@@ -216,7 +216,7 @@ def test_what_a_template_refuses_is_an_instantiation_error() -> None:
     assert "knob 'tile_x'" in str(built.costs[0])
 
 
-def test_what_needs_other_machines_is_an_error_by_name() -> None:
+def test_a_runner_on_other_machines_is_an_error() -> None:
     with pytest.raises(UnsupportedError, match="RPCRunner: 'pi' at localhost:9190: nothing is measured on"):
         autotvm.RPCRunner("pi", "localhost", 9190, number=4)
 
@@ -235,6 +235,6 @@ def test_options_are_checked() -> None:
 
 
 @pytest.mark.parametrize("name", ["DPTuner", "PBQPTuner"])
-def test_tuners_of_layouts_say_what_does_it(name: str) -> None:
+def test_graph_tuners_are_errors_that_name_the_replacement(name: str) -> None:
     with pytest.raises(UnsupportedError, match=f"(?s){name} is not.*relay.build chooses the layouts"):
         getattr(autotvm.graph_tuner, name)()

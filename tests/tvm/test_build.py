@@ -1,4 +1,4 @@
-"""``tvm.lower`` and ``tvm.build``: what they take, and the modules they give."""
+"""``tvm.lower`` and ``tvm.build``: their arguments, and the modules they return."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def test_functions_of_several_schedules_are_one_module() -> None:
         module.save("both.o")
 
 
-def test_a_module_is_read_and_timed() -> None:
+def test_a_module_shows_its_source_and_is_timed() -> None:
     a, b, s = doubling()
     module = tvm.build(s, [a, b], "llvm", name="twice")
     x, y = tvm.nd.array(np.arange(8, dtype="f4")), tvm.nd.empty((8,))
@@ -115,7 +115,7 @@ def test_c_is_a_target_as_well() -> None:
     assert "float" in module.get_source()
 
 
-def test_the_target_of_a_scope_is_taken() -> None:
+def test_build_uses_the_target_of_the_scope() -> None:
     a, b, s = doubling()
     with tvm.target.Target("c"):
         assert tvm.build(s, [a, b]).type_key == "c"
@@ -157,7 +157,7 @@ def test_arguments_of_extent_one_are_broadcast() -> None:
     assert "b[j]" in text.replace(" ", "")
 
 
-def test_what_cannot_be_built_says_so() -> None:
+def test_invalid_arguments_of_build_are_errors() -> None:
     a, b, s = doubling()
     with pytest.raises(InputError, match="lower: args must be given"):
         tvm.lower(s)
@@ -178,7 +178,7 @@ def test_what_cannot_be_built_says_so() -> None:
 
 
 @pytest.mark.skipif(shutil.which("clang") is None, reason="needs clang")
-def test_the_innermost_loops_function_is_taken() -> None:
+def test_the_imported_function_of_the_innermost_loop_is_used() -> None:
     a = te.placeholder((4,), name="a")
     b = te.compute((4,), lambda i: tvm.tir.call_extern("float32", "scaled", a[i]), name="b")
     s = te.create_schedule(b.op)
@@ -201,7 +201,7 @@ def test_the_innermost_loops_function_is_taken() -> None:
         ("no\ncode", "pragma import_llvm: LLVM cannot read it"),
     ],
 )
-def test_what_is_no_llvm_ir_is_refused(given: Any, message: str) -> None:
+def test_invalid_llvm_ir_is_refused(given: Any, message: str) -> None:
     a, b, s = doubling()
     s[b].pragma(b.op.axis[0], "import_llvm", given)
     with pytest.raises(InputError, match=message):

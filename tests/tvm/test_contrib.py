@@ -1,4 +1,4 @@
-"""``tvm.contrib``: functions that programs call by name, of order and of chance."""
+"""``tvm.contrib``: sorting and random functions that programs call by name."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ RNG = np.random.default_rng(3)
 
 
 def called(name: str, arrays: list[np.ndarray], dtype: str, *numbers: Any) -> np.ndarray:
-    """What the function ``tvm.contrib.sort.<name>`` writes, called by compiled code."""
+    """The output of the function ``tvm.contrib.sort.<name>``, called by compiled code."""
     given = [te.placeholder(one.shape, one.dtype.name, name=f"x{k}") for k, one in enumerate(arrays)]
     out = te.extern(
         arrays[0].shape,
@@ -30,7 +30,7 @@ def called(name: str, arrays: list[np.ndarray], dtype: str, *numbers: Any) -> np
 
 
 @pytest.mark.parametrize("axis", [0, 1, -1])
-def test_numbers_are_put_in_order_along_an_axis(axis: int) -> None:
+def test_numbers_are_sorted_along_an_axis(axis: int) -> None:
     data = RNG.integers(0, 9, (4, 5, 6)).astype("float32")
 
     rising = called("sort", [data], "float32", axis, True)
@@ -40,14 +40,14 @@ def test_numbers_are_put_in_order_along_an_axis(axis: int) -> None:
     np.testing.assert_array_equal(falling, -np.sort(-data, axis))
 
 
-def test_equal_numbers_keep_their_order_both_ways() -> None:
+def test_argsort_is_stable_in_both_directions() -> None:
     data = np.array([[2, 1, 2, 1, 3]], "float32")
 
     assert called("argsort", [data], "int32", 1, True).tolist() == [[1, 3, 0, 2, 4]]
     assert called("argsort", [data], "int32", 1, False).tolist() == [[4, 0, 2, 1, 3]]
 
 
-def test_only_the_first_numbers_of_a_line_are_ordered() -> None:
+def test_argsort_nms_sorts_only_the_valid_numbers() -> None:
     data = RNG.random((3, 7, 2), np.float32)
     count = np.array([[0, 3], [7, 1], [5, 9]], "int32")
 
@@ -59,7 +59,7 @@ def test_only_the_first_numbers_of_a_line_are_ordered() -> None:
         assert found[i, :, j].tolist() == expected
 
 
-def test_random_tensors_have_their_distributions_and_start_over() -> None:
+def test_random_tensors_have_their_distribution_and_a_seed() -> None:
     shape = (300, 400)
     tensors = [random.uniform(-1, 3, shape), random.normal(3, 4, shape), random.randint(-5, 5, shape)]
     function = tvm.build(te.create_schedule([one.op for one in tensors]), tensors, "llvm")
@@ -85,7 +85,7 @@ def test_random_tensors_have_their_distributions_and_start_over() -> None:
         np.testing.assert_array_equal(a, c)
 
 
-def test_an_array_is_filled_by_a_function_that_is_known_by_name() -> None:
+def test_random_fill_is_found_by_name() -> None:
     fill: Any = tvm.get_global_func("tvm.contrib.random.random_fill")
     array = tvm.nd.array(np.zeros((9, 9), "float32"))
 
@@ -103,6 +103,6 @@ def test_an_array_is_filled_by_a_function_that_is_known_by_name() -> None:
         (lambda: random.seed(-1), "random.seed: number: -1 given"),
     ],
 )
-def test_what_cannot_be_drawn_is_refused(wrong: Any, message: str) -> None:
+def test_invalid_arguments_of_random_functions_are_refused(wrong: Any, message: str) -> None:
     with pytest.raises(TensorExpressionError, match=message):
         wrong()

@@ -1,4 +1,4 @@
-"""``tvm.tir.layout`` and ``bijective_layout``, held against numpy's reshapes and transposes."""
+"""``tvm.tir.layout`` and ``bijective_layout``, compared with numpy's reshapes and transposes."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from tvmlite.core.errors import InputError
 from tvmlite.tvm import te, tir
 
 
-def test_a_layout_names_axes_and_their_parts() -> None:
+def test_a_layout_has_axes_and_factors() -> None:
     layout = tir.layout("NHWC8c")
 
     assert isinstance(layout, tir.Layout)
@@ -29,7 +29,7 @@ def test_a_layout_names_axes_and_their_parts() -> None:
         layout[5]
 
 
-def test_shapes_and_indices_go_both_ways() -> None:
+def test_shapes_and_indices_are_converted_in_both_directions() -> None:
     between = tir.bijective_layout("NCHW", "NHWC4c")
     array = np.arange(2 * 8 * 3 * 5).reshape(2, 8, 3, 5)
     other = array.reshape(2, 2, 4, 3, 5).transpose(0, 3, 4, 1, 2)

@@ -1,4 +1,4 @@
-"""Names of dtypes taken apart."""
+"""``DataType``: the parts of a dtype's name."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ from tvmlite.tvm import DataType, DataTypeCode, te
         ("handle", DataTypeCode.HANDLE, 64, 1),
     ],
 )
-def test_a_name_has_a_kind_bits_and_lanes(name: str, code: int, bits: int, lanes: int) -> None:
+def test_a_dtype_has_a_kind_bits_and_lanes(name: str, code: int, bits: int, lanes: int) -> None:
     dtype = DataType(name)
 
     assert (dtype.type_code, dtype.bits, dtype.lanes) == (code, bits, lanes)
     assert str(dtype) == dtype == name
 
 
-def test_a_dtype_is_a_name_wherever_one_is_wanted() -> None:
+def test_a_data_type_object_is_accepted_as_a_dtype_name() -> None:
     assert te.placeholder((2,), tvm.runtime.DataType("float16")).dtype == "float16"
 
 
-def test_what_is_no_dtype_is_refused() -> None:
+def test_an_unknown_dtype_is_refused() -> None:
     with pytest.raises(UnsupportedError, match="flat32"):
         DataType("flat32")

@@ -1,4 +1,4 @@
-"""``tvmlite doctor --tvm``: the names of TVM's that a script uses, found without running it."""
+"""``tvmlite doctor --tvm`` finds the names of TVM that a script uses, without running it."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def test_names_are_resolved_through_imports_and_aliases(tmp_path: Path) -> None:
 
 
 def use(name: str) -> None:
-    """Call what ``tvm.x.y`` is, as a decorator if it can be one."""
+    """Call the object named ``tvm.x.y``, as a decorator if possible."""
     found: Any = tvm
     for part in name.split(".")[1:]:
         found = getattr(found, part)
@@ -79,7 +79,7 @@ def use(name: str) -> None:
         ("tvm.autotvm.measure.local_executor", "one worker process"),
     ],
 )
-def test_the_hint_is_that_of_the_error(name: str, text: str) -> None:
+def test_the_hint_is_the_same_as_in_the_error(name: str, text: str) -> None:
     assert text in why_missing(name)
     with pytest.raises(TvmliteError, match=r"is not supported|is not in tvmlite"):
         use(name)
@@ -89,11 +89,11 @@ def test_the_hint_is_that_of_the_error(name: str, text: str) -> None:
     "text",
     ["import tvmlite.tvm as tvm\ntvm.nd.array([1])\n", "from tvmlite.tvm import nd\nnd.array([1])\n"],
 )
-def test_a_script_with_its_import_changed_is_read_as_well(tmp_path: Path, text: str) -> None:
+def test_a_script_that_imports_tvmlite_tvm_is_read(tmp_path: Path, text: str) -> None:
     assert "tvm.nd.array" in [one.name for one in uses(written(tmp_path / "s.py", text))]
 
 
-def test_the_line_that_makes_tvmlite_importable_as_tvm_is_there(tmp_path: Path) -> None:
+def test_aliasing_tvmlite_as_tvm_counts_as_an_import(tmp_path: Path) -> None:
     text = (
         'import sys\nimport tvmlite.tvm\nsys.modules["tvm"] = tvmlite.tvm\nimport tvm.te\ntvm.te.var("n")\n'
     )
@@ -112,18 +112,18 @@ def test_other_names_of_tvmlite_are_not_names_of_tvm(tmp_path: Path) -> None:
     assert uses(written(tmp_path / "s.py", text)) == []
 
 
-def test_names_of_what_a_call_gives_are_not_followed(tmp_path: Path) -> None:
+def test_attributes_of_call_results_are_not_followed(tmp_path: Path) -> None:
     found = uses(written(tmp_path / "s.py", "import tvm\ntvm.nd.array([1]).no_such_method()\n"))
 
     assert [one.name for one in found] == ["tvm", "tvm.nd.array"]
 
 
-def test_attributes_of_classes_count() -> None:
+def test_attributes_of_classes_are_checked() -> None:
     assert why_missing("tvm.autotvm.tuner.XGBTuner.load_history") == ""
     assert "has no 'dream'" in why_missing("tvm.autotvm.tuner.XGBTuner.dream")
 
 
-def test_the_status_says_whether_all_are_there(tmp_path: Path, capsys: Any) -> None:
+def test_the_exit_status_says_whether_names_are_missing(tmp_path: Path, capsys: Any) -> None:
     good = written(tmp_path / "good.py", "from tvm import autotvm\nautotvm.LocalRunner()\n")
     bad = written(tmp_path / "bad.py", "from tvm import autotvm\nautotvm.dream()\n")
 
@@ -139,11 +139,11 @@ def test_the_status_says_whether_all_are_there(tmp_path: Path, capsys: Any) -> N
     ("text", "message"),
     [("def (", "line 1: no Python"), ("x = '\0'", "no Python"), ("(" * 5000, "no Python")],
 )
-def test_what_is_no_python_is_an_error(tmp_path: Path, capsys: Any, text: str, message: str) -> None:
+def test_a_file_that_is_not_python_is_an_error(tmp_path: Path, capsys: Any, text: str, message: str) -> None:
     assert cli.main(["doctor", "--tvm", str(written(tmp_path / "s.py", text))]) == 1
     assert message in capsys.readouterr().err
 
 
-def test_a_file_that_is_not_there_is_named(capsys: Any) -> None:
+def test_error_of_a_missing_file_names_it(capsys: Any) -> None:
     assert cli.main(["doctor", "--tvm", "gone.py"]) == 1
     assert "--tvm gone.py: there is no such file" in capsys.readouterr().err

@@ -1,4 +1,4 @@
-"""``tvm.contrib.download``: files that are fetched once, whole or not at all."""
+"""``tvm.contrib.download`` fetches files once, completely or not at all."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ CONTENT = b"a picture of a cat"
 
 
 class Server(http.server.BaseHTTPRequestHandler):
-    """Serves ``CONTENT`` as every name; ``/short`` breaks off, the first ``/later`` is an error."""
+    """Serves ``CONTENT`` under every name; ``/short`` is truncated, the first ``/later`` is an error."""
 
     asked: list[str] = []  # noqa: RUF012  (emptied by the fixture)
 
     def do_GET(self) -> None:
-        """Answer, and keep what was asked."""
+        """Answer, and record the request."""
         self.asked.append(f"{self.command} {self.path}")
         if self.path == "/later" and self.asked.count("GET /later") == 1:
             self.send_error(503)
@@ -59,7 +59,7 @@ def test_a_file_is_fetched_once(url: str, tmp_path: Path) -> None:
     assert list(file.parent.iterdir()) == [file]
 
 
-def test_a_file_is_fetched_again_if_that_is_asked_or_its_size_is_another(url: str, tmp_path: Path) -> None:
+def test_a_file_is_fetched_again_on_request_or_if_its_size_differs(url: str, tmp_path: Path) -> None:
     file = tmp_path / "cat.png"
     file.write_bytes(b"a dog")
 
@@ -71,14 +71,14 @@ def test_a_file_is_fetched_again_if_that_is_asked_or_its_size_is_another(url: st
     assert Server.asked == [f"{verb} /cat.png" for verb in ("HEAD", "GET", "HEAD", "GET")]
 
 
-def test_an_attempt_that_failed_is_made_again_with_a_warning(url: str, tmp_path: Path) -> None:
+def test_a_failed_attempt_is_repeated_with_a_warning(url: str, tmp_path: Path) -> None:
     with pytest.warns(UserWarning, match="download: attempt 1 of 3 failed: HTTP Error 503"):
         download(f"{url}/later", tmp_path / "cat.png")
 
     assert (tmp_path / "cat.png").read_bytes() == CONTENT
 
 
-def test_what_broke_off_is_an_error_and_leaves_nothing(url: str, tmp_path: Path) -> None:
+def test_an_incomplete_download_is_an_error_and_leaves_no_file(url: str, tmp_path: Path) -> None:
     with pytest.raises(ExecutionError, match=r"/short was not fetched: 5 of 18 bytes came") as raised:
         download(f"{url}/short", tmp_path / "cat.png", retries=1)
 
@@ -86,7 +86,7 @@ def test_what_broke_off_is_an_error_and_leaves_nothing(url: str, tmp_path: Path)
     assert list(tmp_path.iterdir()) == []
 
 
-def test_an_address_of_another_kind_is_an_error(tmp_path: Path) -> None:
+def test_an_unknown_url_scheme_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="'ftp://a/b', expected one of http, https, file"):
         download("ftp://a/b", tmp_path / "b")
 

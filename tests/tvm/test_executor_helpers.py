@@ -1,4 +1,4 @@
-"""Small helpers that programs use beside executors and tuners: folders, products, counts of operations."""
+"""Small helpers next to executors and tuners: temporary folders, products, counts of operations."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def test_operations_are_counted_as_tvm_counts_them() -> None:
     assert flops(chosen) == 48 * 3
 
 
-def test_a_stage_counts_for_each_that_reads_it() -> None:
+def test_a_stage_counts_once_for_each_reader() -> None:
     a = te.placeholder((4,))
     b = te.compute((4,), lambda i: a[i] + 1)
     c, d = te.compute((4,), lambda i: b[i] * 2), te.compute((4,), lambda i: b[i] * 3)
@@ -42,7 +42,7 @@ def test_a_stage_counts_for_each_that_reads_it() -> None:
     assert flops(te.compute((4,), lambda i: c[i] + d[i])) == 4 * (1 + 2 * 2)
 
 
-def test_what_cannot_be_counted_is_named() -> None:
+def test_error_of_uncountable_operations_says_why() -> None:
     n = te.var("n")
     a, b = te.placeholder((4,)), te.placeholder((n,))
 
@@ -55,7 +55,7 @@ def test_what_cannot_be_counted_is_named() -> None:
             flops(out)
 
 
-def test_a_folder_is_kept_if_asked(tmp_path: Path) -> None:
+def test_a_temporary_folder_is_kept_on_request(tmp_path: Path) -> None:
     folder = utils.tempdir(str(tmp_path / "own"))
     Path(folder / "x").write_text("1")
     assert folder.listdir() == ["x"]
@@ -72,7 +72,7 @@ def test_a_folder_is_kept_if_asked(tmp_path: Path) -> None:
     kept.remove()
 
 
-def test_batches_are_multiplied_by_the_library_of_numpy() -> None:
+def test_cblas_multiplies_batches_of_matrices() -> None:
     a, b = (np.random.default_rng(n).random((3, 4, 4)).astype("f4") for n in (0, 1))
     x, y = te.placeholder(a.shape, name="x"), te.placeholder(b.shape, name="y")
     out = cblas.batch_matmul(x, y, transa=True)
@@ -83,7 +83,7 @@ def test_batches_are_multiplied_by_the_library_of_numpy() -> None:
         cblas.batch_matmul(x, y, library="mkl")
 
 
-def test_names_that_tutorials_begin_with() -> None:
+def test_names_used_at_the_start_of_tutorials_exist() -> None:
     testing.install_request_hook(depth=3)
 
     assert auto_scheduler.HardwareParams(4, 64, target="llvm").num_cores == 4

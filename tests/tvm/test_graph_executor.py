@@ -28,7 +28,7 @@ Y = np.linspace(-1, 1, 12, dtype=np.float32).reshape(3, 4)
 
 
 class Factory:
-    """What ``relay.build`` gives, as far as executors need it."""
+    """The part of ``relay.build``'s result that executors need."""
 
     def __init__(self, lib: Any) -> None:
         self.lib = lib
@@ -82,7 +82,7 @@ def test_functions_are_found_by_name(lib: Any) -> None:
         raw["nothing"]
 
 
-def test_outputs_and_inputs_are_written_where_one_asks(lib: Any) -> None:
+def test_outputs_and_inputs_are_written_into_given_arrays(lib: Any) -> None:
     module = graph_executor.create(None, Factory(lib), cpu())
     out, whole = nd.empty((3, 4)), np.empty((3,), np.float32)
     module.set_output_zero_copy(1, whole)
@@ -94,7 +94,7 @@ def test_outputs_and_inputs_are_written_where_one_asks(lib: Any) -> None:
     np.testing.assert_array_equal(module.get_input("x", np.empty((3, 4), np.float32)), X)
 
 
-def test_an_input_without_a_copy_is_read_at_the_run(lib: Any) -> None:
+def test_an_input_set_without_a_copy_is_read_at_the_run(lib: Any) -> None:
     module, later = graph_executor.create(None, lib, cpu()), X * 0
     module.set_input(x=later, y=Y)
     module.set_input_zero_copy("x", later)
@@ -122,7 +122,7 @@ def test_an_input_without_a_copy_is_read_at_the_run(lib: Any) -> None:
         (lambda m: m.get_output(2), "there is no output 2; there are 2"),
     ],
 )
-def test_what_cannot_be_is_an_error(lib: Any, call: Any, text: str) -> None:
+def test_invalid_inputs_and_outputs_are_errors(lib: Any, call: Any, text: str) -> None:
     with pytest.raises(InputError, match=text):
         call(graph_executor.create(None, lib, cpu()))
 
@@ -143,7 +143,7 @@ def test_parameters_are_loaded_and_shared(lib: Any) -> None:
     check(other)
 
 
-def test_a_parameter_in_the_library_keeps_its_value(lib: Any) -> None:
+def test_a_parameter_in_the_library_cannot_be_changed(lib: Any) -> None:
     remember_parameters(lib, {"w": X})
     module = graph_executor.create(None, lib, cpu())
     remember_parameters(lib, {})
@@ -156,7 +156,7 @@ def test_a_parameter_in_the_library_keeps_its_value(lib: Any) -> None:
         module.set_input(w=Y)
 
 
-def test_a_benchmark_has_the_runs_that_were_asked_for(lib: Any) -> None:
+def test_a_benchmark_has_the_requested_number_of_runs(lib: Any) -> None:
     module = graph_executor.create(None, lib, cpu())
 
     found = module.benchmark(cpu(), repeat=4, number=2, end_to_end=True, x=X, y=Y)
@@ -197,7 +197,7 @@ def test_a_loaded_function_is_called_by_its_name(tmp_path: Path) -> None:
         loaded["default"]
 
 
-def test_a_file_that_cannot_be_loaded_is_named(tmp_path: Path, lib: Any) -> None:
+def test_error_of_loading_a_file_names_it(tmp_path: Path, lib: Any) -> None:
     with pytest.raises(LibraryError, match=r"there is no file .*gone\.tar"):
         load_module(tmp_path / "gone.tar")
     with pytest.raises(InputError, match=r"x\.zip is expected to end in \.so, .*\.tar"):
@@ -217,7 +217,7 @@ def add_one() -> Any:
 
 
 def graph(**changes: Any) -> str:
-    """x, x + 1, the same in two rows, and that again + 1."""
+    """A graph with x, x + 1, that reshaped to two rows, and the reshaped one + 1."""
     call = {"func_name": "myadd", "num_inputs": "1", "num_outputs": "1", "flatten_data": "1"}
     nodes = [
         {"op": "null", "name": "x", "inputs": []},
@@ -272,14 +272,14 @@ def test_a_damaged_graph_is_an_error(text: str, message: str) -> None:
         GraphExecutor(text, add_one())
 
 
-def test_a_function_that_is_not_there_is_named() -> None:
+def test_error_of_a_missing_function_names_it() -> None:
     module = graph_executor.create(graph().replace("myadd", "other"), {}, cpu())
 
     with pytest.raises(InputError, match="the graph calls 'other', which the library does not have"):
         module.run(x=X[0])
 
 
-def test_the_debug_executor_leaves_the_graph_the_trace_and_the_values(tmp_path: Path, capsys: Any) -> None:
+def test_the_debug_executor_dumps_graph_trace_and_values(tmp_path: Path, capsys: Any) -> None:
     module = debug_executor.create(graph(), {"myadd": add_one()}, cpu(0), dump_root=tmp_path / "dump")
     folder = Path(module._dump_path)
     assert [one.name for one in folder.iterdir()] == ["_tvmdbg_graph_dump.json"]
@@ -304,7 +304,7 @@ def test_the_debug_executor_leaves_the_graph_the_trace_and_the_values(tmp_path: 
     assert not folder.exists()
 
 
-def test_a_single_node_is_run_as_often_as_wanted() -> None:
+def test_a_single_node_is_run_the_requested_number_of_times() -> None:
     calls: list[Any] = []
     add = add_one()
 
@@ -324,7 +324,7 @@ def test_a_single_node_is_run_as_often_as_wanted() -> None:
         module.debug_get_output("z")
 
 
-def test_a_compiled_model_is_shown_kernel_by_kernel(lib: Any, capsys: Any) -> None:
+def test_the_debug_executor_lists_kernels_of_a_compiled_model(lib: Any, capsys: Any) -> None:
     module = debug_executor.GraphModuleDebug(ModelExecutor(lib), [cpu()], None)
     module.run(x=X, y=Y)
     table = capsys.readouterr().out
@@ -338,6 +338,6 @@ def test_a_compiled_model_is_shown_kernel_by_kernel(lib: Any, capsys: Any) -> No
     module.exit()
 
 
-def test_the_plain_executor_says_who_keeps_values(lib: Any) -> None:
+def test_the_plain_executor_refers_to_the_debug_executor_for_values(lib: Any) -> None:
     with pytest.raises(UnsupportedError, match=r"keeps no values inside of the model(.|\n)*debug_executor"):
         graph_executor.create(None, lib, cpu()).debug_get_output(0, None)

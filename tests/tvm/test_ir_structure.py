@@ -16,14 +16,14 @@ X, Y, Z = te.var("x"), te.var("y"), te.var("z")
 
 
 def equal(a: Any, b: Any, map_free_vars: bool = False) -> bool:
-    """Both ways, and as the hashes say."""
+    """Structural equality, checked to be symmetric and consistent with the hashes."""
     found = tvm.ir.structural_equal(a, b, map_free_vars)
     hashes = [tvm.ir.structural_hash(one, map_free_vars) for one in (a, b)]
     assert found == tvm.ir.structural_equal(b, a, map_free_vars) == (hashes[0] == hashes[1])
     return found
 
 
-def test_free_variables_are_mapped_if_asked() -> None:
+def test_free_variables_are_mapped_on_request() -> None:
     assert not equal(X + 1, Y + 1)
     assert equal(X + 1, Y + 1, True)
     assert equal(X + Y + Z, Y + Z + X, True)
@@ -93,7 +93,7 @@ def test_loops_functions_and_arrays_are_saved_and_loaded() -> None:
     assert str(tvm.ir.load_json(tvm.ir.save_json(X + 1))) == "(x: int32 + 1)"
 
 
-def test_what_convert_makes_tells_its_kind() -> None:
+def test_converted_containers_have_a_type_key() -> None:
     listed, mapped = tvm.runtime.convert([1, 2]), tvm.runtime.convert({X: 2})
 
     assert (listed.type_key, listed[-1].value, mapped.type_key, set(mapped.values())) == (
@@ -123,7 +123,7 @@ def test_a_registered_function_is_found_by_name() -> None:
     assert (found.name, found(1), found.func(2)) == ("structure.next", 2, 3)
 
 
-def test_options_of_passes_are_complete_and_checked() -> None:
+def test_options_of_passes_have_defaults_and_are_checked() -> None:
     config = tvm.transform.PassContext(config={"tir.UnrollLoop": {"auto_max_step": 10}}).config
 
     assert (config["tir.UnrollLoop"].auto_max_step, config["tir.UnrollLoop"].explicit_unroll) == (10, 1)
@@ -132,7 +132,7 @@ def test_options_of_passes_are_complete_and_checked() -> None:
             tvm.transform.PassContext(config=wrong)
 
 
-def test_an_option_that_no_pass_has_is_named_with_a_near_one() -> None:
+def test_error_of_an_unknown_option_suggests_a_similar_one() -> None:
     for name, hint in (
         ("relay.FuseOps.max_dept", "did you mean 'relay.FuseOps.max_depth'?"),
         ("micro.words", "PassContext.list_configs() has all there are"),
@@ -143,7 +143,7 @@ def test_an_option_that_no_pass_has_is_named_with_a_near_one() -> None:
         assert error.value.hint == hint  # type: ignore[attr-defined]
 
 
-def test_values_of_two_tags_are_two() -> None:
+def test_values_with_different_tags_differ() -> None:
     def made(inner: int, last: float) -> Any:
         return ADT(0, [ADT(inner, []), tvm.nd.array(np.float32(last))])
 
@@ -154,7 +154,7 @@ def test_values_of_two_tags_are_two() -> None:
         tvm.ir.assert_structural_equal(made(1, 2), made(2, 2))
 
 
-def test_a_written_result_is_part_of_a_function() -> None:
+def test_a_declared_return_type_is_compared() -> None:
     x = relay.var("x", shape=(2,))
     written = relay.Function([x], x, relay.TensorType((2,)))
 
@@ -198,7 +198,7 @@ def test_type_arguments_of_functions_are_compared() -> None:
     assert equal(relay.exp(x), relay.Call(relay.op.get("exp"), [x], type_args=types[:1]))
 
 
-def test_the_path_to_a_number_in_a_list_or_a_map_ends_in_its_value() -> None:
+def test_the_path_to_a_differing_number_ends_in_its_value() -> None:
     differ, convert = tvm.ir.base.get_first_structural_mismatch, tvm.runtime.convert
 
     assert str(differ(convert([1, 2, 3]), convert([1, 4, 3]))[0]) == "<root>[1].value"

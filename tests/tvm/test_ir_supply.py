@@ -20,7 +20,7 @@ def test_a_name_that_is_taken_gets_a_number() -> None:
     assert not supply.contains_name("a1", add_prefix=False)
 
 
-def test_functions_of_a_module_have_their_names() -> None:
+def test_global_var_supply_avoids_names_of_the_module() -> None:
     x, f = relay.var("x", shape=(2,)), relay.GlobalVar("f")
     mod = tvm.IRModule({f: relay.Function([x], x)})
     named = mod.with_attr("mod_name", "m")
@@ -35,7 +35,7 @@ def test_functions_of_a_module_have_their_names() -> None:
     assert GlobalVarSupply(NameSupply("p")).fresh_global("f").name_hint == "p_f"
 
 
-def test_what_supplies_no_names_is_named() -> None:
+def test_taken_names_and_wrong_sources_are_errors() -> None:
     supply = GlobalVarSupply()
     supply.reserve_global(relay.GlobalVar("f"))
 

@@ -1,4 +1,4 @@
-"""``tvm.runtime.load_module``: functions and models, libraries, archives and objects, by one function."""
+"""``tvm.runtime.load_module`` loads functions and models from libraries, archives and objects."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def test_a_function_is_loaded_by_its_name(tmp_path: Path, ending: str) -> None:
     assert len(loaded.time_evaluator(loaded.entry_name, tvm.cpu(), number=1, repeat=3)(X, out).results) == 3
 
 
-def test_objects_of_several_functions_are_one_library(tmp_path: Path) -> None:
+def test_objects_of_several_functions_are_linked_to_one_library(tmp_path: Path) -> None:
     for number in (1, 2):
         plus(number).save(tmp_path / f"{number}.o")
     cc.create_shared(str(tmp_path / "both.so"), [str(tmp_path / "1.o"), str(tmp_path / "2.o")])
@@ -92,7 +92,7 @@ def test_a_model_is_loaded_as_default(tmp_path: Path, ending: str) -> None:
         loaded.get_source()
 
 
-def test_fmt_names_the_ending_of_a_file_that_has_another(tmp_path: Path) -> None:
+def test_fmt_overrides_the_ending_of_a_file(tmp_path: Path) -> None:
     out = np.zeros(8, np.float32)
     doubled().export_library(tmp_path / "twice.so")
     (tmp_path / "twice.so").rename(tmp_path / "twice.bin")
@@ -127,7 +127,7 @@ def test_damaged_archives_are_errors(tmp_path: Path) -> None:
         tvm.runtime.load_module(tmp_path / "gone.so")
 
 
-def test_a_local_session_has_files_and_the_processor(tmp_path: Path) -> None:
+def test_a_local_session_uploads_downloads_and_loads_files(tmp_path: Path) -> None:
     path, out = tmp_path / "twice.tar", np.zeros(8, np.float32)
     doubled().export_library(path)
     session = rpc.LocalSession()
@@ -152,7 +152,7 @@ def test_a_local_session_has_files_and_the_processor(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("ending", ["so", "tar"])
-def test_a_module_is_exported_with_those_it_imports(tmp_path: Path, ending: str) -> None:
+def test_a_module_is_exported_with_its_imported_modules(tmp_path: Path, ending: str) -> None:
     outer, inner, innermost = plus(1), plus(2), doubled()
     inner.import_module(innermost)
     outer.import_module(inner)
@@ -170,7 +170,7 @@ def test_a_module_is_exported_with_those_it_imports(tmp_path: Path, ending: str)
         np.testing.assert_array_equal(found.numpy(), expected)
 
 
-def test_what_cannot_be_imported_or_exported_together(tmp_path: Path) -> None:
+def test_conflicting_imports_and_exports_are_errors(tmp_path: Path) -> None:
     module = plus(1)
 
     with pytest.raises(InputError, match="import_module: both modules have functions plus1"):
@@ -184,7 +184,7 @@ def test_what_cannot_be_imported_or_exported_together(tmp_path: Path) -> None:
         module.get_function("plus2")
 
 
-def test_a_loaded_model_has_no_weights_left_to_set(tmp_path: Path) -> None:
+def test_get_graph_params_of_a_loaded_model_is_empty(tmp_path: Path) -> None:
     lib = model()
     lib.export_library(tmp_path / "model.so")
     loaded = tvm.runtime.load_module(tmp_path / "model.so")

@@ -1,4 +1,4 @@
-"""States of ``auto_scheduler``: primitives by hand, their loops, and what is built of them."""
+"""States of ``auto_scheduler``: primitives applied by hand, the loops they make, and their code."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def test_loops_are_split_reordered_fused_and_annotated() -> None:
     assert [one.primitive for one in state.transform_steps[:4]] == ["split", "split", "reorder", "fuse"]
 
 
-def test_stages_stand_in_loops_and_in_reads() -> None:
+def test_stages_are_attached_inlined_and_moved_to_the_root() -> None:
     a = te.placeholder((16, 16), name="a")
     b = topi.nn.relu(a)
     c = te.compute((16, 16), lambda i, j: b[i, j] * 2.0, name="c")
@@ -66,7 +66,7 @@ def test_stages_stand_in_loops_and_in_reads() -> None:
     assert state != kept != dag.get_init_state()
 
 
-def test_buffers_and_parts_of_reductions_are_stages() -> None:
+def test_cache_stages_and_rfactor_add_stages() -> None:
     _, state, c = product()
     own = state.copy()
     buffer = state.cache_write(c, "global")
@@ -82,7 +82,7 @@ def test_buffers_and_parts_of_reductions_are_stages() -> None:
     assert (extents(own, parts), extents(own, c)) == ([64, 64, 4, 16], [64, 64, 4])
 
 
-def test_a_split_follows_others() -> None:
+def test_follow_split_repeats_the_factors_of_other_splits() -> None:
     _, state, c = product()
     buffer = state.cache_write(c, "global")
     state.split(c, state[c].iters[0], [2, 4])
@@ -119,7 +119,7 @@ def test_a_state_by_hand_is_built_and_recorded() -> None:
 
 
 def every_primitive() -> tuple[Any, Any]:
-    """A state of a product that a relu reads, made by each primitive, and its graph."""
+    """A product followed by a relu: its graph, and a state made with every primitive."""
     a = te.placeholder((64, 64), name="A")
     b = te.placeholder((64, 64), name="B")
     k = te.reduce_axis((0, 64), name="k")
@@ -149,7 +149,7 @@ def every_primitive() -> tuple[Any, Any]:
     return dag, state
 
 
-def test_steps_of_all_kinds_are_written_and_made_again(tmp_path: Path) -> None:
+def test_steps_of_all_kinds_survive_a_round_trip_through_a_log(tmp_path: Path) -> None:
     dag, state = every_primitive()
     task = auto_scheduler.SearchTask(compute_dag=dag, target="llvm")
     inp = auto_scheduler.MeasureInput(task, state)
@@ -168,7 +168,7 @@ def test_steps_of_all_kinds_are_written_and_made_again(tmp_path: Path) -> None:
     np.testing.assert_allclose(tvm.build(schedule, tensors, "llvm")(a, b), 2 * a @ b, rtol=1e-4)
 
 
-def test_a_second_copy_has_a_name_of_its_own() -> None:
+def test_each_cache_copy_has_its_own_name() -> None:
     a = te.placeholder((16,), name="A")
     readers = [te.compute((16,), lambda i, n=n: a[i] * float(n), name=f"B{n}") for n in range(3)]
     dag = auto_scheduler.ComputeDAG([a, *readers])
@@ -191,7 +191,7 @@ def test_a_task_knows_the_machine_of_its_target() -> None:
     assert task.targets_as_text() == (str(task.target), "")
 
 
-def test_a_stage_may_be_moved_after_what_it_reads() -> None:
+def test_a_stage_may_be_attached_after_its_producer() -> None:
     a = te.placeholder((8, 8), name="A")
     k = te.reduce_axis((0, 8), name="k")
     dag = auto_scheduler.ComputeDAG([a, c := te.compute((8,), lambda i: te.sum(a[i, k], axis=k), name="C")])
@@ -208,7 +208,7 @@ def test_a_stage_may_be_moved_after_what_it_reads() -> None:
     assert extents(dag.infer_bound_from_state(state), second) == [1, 1]
 
 
-def test_a_generated_state_has_loops_and_may_be_changed() -> None:
+def test_a_generated_state_can_be_changed() -> None:
     task = auto_scheduler.SearchTask(func="matmul_auto_scheduler_test", args=(32, 32, 32), target="llvm")
     state = auto_scheduler.loop_state.State(task.core.default, task.core)
     again = auto_scheduler.loop_state.State(task.core.default, task.core)
@@ -238,7 +238,7 @@ def test_models_learn_and_predict() -> None:
     assert np.sqrt(np.mean((found - 1 / costs) ** 2)) < 0.2
 
 
-def test_a_graph_is_of_a_schedule_and_counts_what_is_stated() -> None:
+def test_a_dag_is_made_from_a_schedule_and_counts_stated_flops() -> None:
     a, b, c = matmul_auto_scheduler_test(8, 8, 8)
     s = te.create_schedule(c.op)
     s.cache_write(c, "global")

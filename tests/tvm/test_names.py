@@ -1,4 +1,4 @@
-"""Programs typed as TVM's tutorials have them, of which only the imports are changed."""
+"""Programs from TVM's tutorials in which only the imports are changed."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def vector_add(n: Any) -> Any:
     return A, B, C, te.create_schedule(C.op)
 
 
-def test_get_started_arrays_devices_and_timing() -> None:
+def test_get_started_with_arrays_devices_and_timing() -> None:
     tgt = tvm.target.Target(target="llvm", host="llvm")
     A, B, C, s = vector_add(te.var("n"))
     fadd = tvm.build(s, [A, B, C], tgt, name="myadd")
@@ -49,7 +49,7 @@ def test_get_started_arrays_devices_and_timing() -> None:
     assert "define" in fadd.get_source()
 
 
-def test_get_started_a_function_saved_and_loaded() -> None:
+def test_get_started_with_a_function_saved_and_loaded() -> None:
     A, B, C, s = vector_add(te.var("n"))
     outer, inner = s[C].split(C.op.axis[0], factor=4)
     s[C].parallel(outer)
@@ -68,7 +68,7 @@ def test_get_started_a_function_saved_and_loaded() -> None:
         tvm.testing.assert_allclose(c.numpy(), a.numpy() + b.numpy())
 
 
-def test_gemm_on_cpu_with_packing_of_a_quotient_of_ints() -> None:
+def test_gemm_on_cpu_with_packing() -> None:
     M = K = N = 64
     bn, kfactor, dtype, target = 32, 4, "float32", "llvm"
     dev = tvm.device(target, 0)
@@ -105,7 +105,7 @@ def test_gemm_on_cpu_with_packing_of_a_quotient_of_ints() -> None:
     assert func.time_evaluator(func.entry_name, dev, number=1)(a, b, c).mean > 0
 
 
-def test_external_ops_by_blas_and_by_python() -> None:
+def test_external_operators_by_blas_and_by_python() -> None:
     n, l, m = 16, 8, 12  # noqa: E741
     bias = te.var("bias", dtype="float32")
     A = te.placeholder((n, l), name="A")
@@ -148,7 +148,7 @@ def test_external_ops_by_blas_and_by_python() -> None:
     tvm.testing.assert_allclose(y.numpy(), x.numpy() + 1)
 
 
-def test_tuple_inputs_with_names_of_tir() -> None:
+def test_a_reduction_of_tuples_with_names_of_tir() -> None:
     def fcombine(x: Any, y: Any) -> Any:
         lhs = tvm.tir.Select((x[1] >= y[1]), x[0], y[0])
         rhs = tvm.tir.Select((x[1] >= y[1]), x[1], y[1])
@@ -171,7 +171,7 @@ def test_tuple_inputs_with_names_of_tir() -> None:
     np.testing.assert_array_equal(best, values.max(1))
 
 
-def test_math_intrinsics_by_a_rule_for_a_call() -> None:
+def test_math_intrinsics_are_lowered_by_a_registered_rule() -> None:
     def my_rule(op: Any) -> Any:
         assert isinstance(op, tvm.tir.Call)
         name = op.op.name
@@ -187,7 +187,7 @@ def test_math_intrinsics_by_a_rule_for_a_call() -> None:
     tvm.testing.assert_allclose(made, np.log1p(a), rtol=1e-6)
 
 
-def test_what_is_for_graphics_processors_says_so() -> None:
+def test_features_for_gpus_are_errors() -> None:
     A, B, C, s = vector_add(64)
     assert not tvm.device("cuda", 0).exist
     assert (str(tvm.cuda(1)), tvm.cuda(1).device_type) == ("cuda(1)", 2)
@@ -203,7 +203,7 @@ def test_what_is_for_graphics_processors_says_so() -> None:
         tvm.build(s, [A, B, C], "cuda")
 
 
-def test_arrays_keep_to_their_shapes() -> None:
+def test_copies_between_arrays_check_shapes() -> None:
     a = tvm.nd.array([[1, 2], [3, 4]])
     assert (a.dtype, type(a.asnumpy())) == (np.int64, np.ndarray)
     assert a.copyto(tvm.cpu(0)).copyfrom(a + 1).numpy().tolist() == [[2, 3], [4, 5]]
@@ -215,21 +215,21 @@ def test_arrays_keep_to_their_shapes() -> None:
         a.copyfrom(np.zeros(3))
 
 
-def test_a_target_may_be_told_in_parts() -> None:
+def test_a_target_may_be_a_dict() -> None:
     target = tvm.target.Target({"kind": "llvm", "mcpu": "haswell"})
     assert (str(target), target.kind.name) == (str(Target.parse("llvm -mcpu=haswell")), "llvm")
     with pytest.raises(TargetError, match="has no kind"):
         tvm.target.Target({"mcpu": "haswell"})
 
 
-def test_values_apart_are_told() -> None:
+def test_assert_allclose_fails_for_different_values_or_shapes() -> None:
     with pytest.raises(AssertionError):
         tvmlite.tvm.testing.assert_allclose(np.ones(3), np.zeros(3))
     with pytest.raises(AssertionError):
         tvmlite.tvm.testing.assert_allclose(np.ones(3), np.ones((1, 3)))
 
 
-def test_names_of_tvm_that_are_not_here_can_be_imported_and_not_used() -> None:
+def test_absent_names_of_tvm_can_be_imported_but_not_used() -> None:
     from tvmlite.tvm.runtime import ObjectTypes
     from tvmlite.tvm.tir import IndexMap
 
@@ -243,7 +243,7 @@ def test_names_of_tvm_that_are_not_here_can_be_imported_and_not_used() -> None:
         tvm.tir.analysis.verify_memory()
 
 
-def test_functions_strings_and_tuples_are_pythons() -> None:
+def test_functions_strings_and_tuples_are_those_of_python() -> None:
     packed, container = tvm.runtime.PackedFunc, tvm.runtime.container
     assert [isinstance(one, packed) for one in (len, tvm.runtime.convert(print), 3, int)] == [
         True,
@@ -263,7 +263,7 @@ def test_functions_strings_and_tuples_are_pythons() -> None:
     assert tuple(container.ShapeTuple((2, 3))) == (2, 3)
 
 
-def test_what_is_not_there_is_an_error_of_the_class_that_tvm_has() -> None:
+def test_errors_of_missing_names_have_the_classes_of_tvm() -> None:
     with pytest.raises(ValueError, match=r"no function is registered as 'no\.function'"):
         tvm.get_global_func("no.function")
     a = te.placeholder((4,), name="a")

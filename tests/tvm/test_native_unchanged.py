@@ -1,4 +1,4 @@
-"""What ``tvmlite.te`` does for its own programs stays as it is when ``tvmlite.tvm`` is imported."""
+"""The behaviour of ``tvmlite.te`` does not change when ``tvmlite.tvm`` is imported."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ print("unchanged")
 """
 
 
-def test_importing_the_surface_changes_nothing_of_te() -> None:
+def test_importing_tvmlite_tvm_does_not_change_te() -> None:
     done = subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, text=True, check=False)
 
     assert (done.stdout.strip(), done.stderr) == ("unchanged", "")

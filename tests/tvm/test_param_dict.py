@@ -34,7 +34,7 @@ def by_hand(
     content: bytes = struct.pack("<2f", 1.5, -2.0),
     size: int | None = None,
 ) -> bytes:
-    """One array as the format describes it, with each number in its place."""
+    """Parameters as the format describes them, with each field under control."""
     made = struct.pack("<Q", 0xF7E58D4F05049CB7) + bytes(8) + struct.pack("<Q", len(names))
     for name in names:
         made += struct.pack("<Q", len(name)) + name
@@ -54,10 +54,10 @@ def test_arrays_are_read_back_as_they_were_written() -> None:
     for name, value in ARRAYS.items():
         assert again[name].dtype == value.dtype
         np.testing.assert_array_equal(again[name].numpy(), value)
-        again[name][...] = 0  # they are memory of their own
+        again[name][...] = 0  # the arrays own their memory
 
 
-def test_bytes_made_by_hand_are_read_and_written() -> None:
+def test_bytes_written_by_hand_match_the_format() -> None:
     [(name, value)] = load_param_dict(by_hand()).items()
 
     assert name == "w"
@@ -88,12 +88,12 @@ def test_bytes_made_by_hand_are_read_and_written() -> None:
         ("text", "a str given, expected bytes"),
     ],
 )
-def test_damaged_bytes_are_an_error_in_words(given: Any, text: str) -> None:
+def test_error_of_damaged_bytes_says_what_is_wrong(given: Any, text: str) -> None:
     with pytest.raises(InputError, match=text):
         load_param_dict(given)
 
 
-def test_every_cut_and_every_changed_byte_is_an_error_or_an_array() -> None:
+def test_truncated_or_changed_bytes_never_crash() -> None:
     whole = bytes(save_param_dict({"w": np.arange(3, dtype=np.int16)}))
     for length in range(len(whole)):
         with pytest.raises(InputError):
@@ -105,6 +105,6 @@ def test_every_cut_and_every_changed_byte_is_an_error_or_an_array() -> None:
             load_param_dict(changed)
 
 
-def test_a_dtype_that_the_format_lacks_is_named() -> None:
+def test_an_unsupported_dtype_is_named() -> None:
     with pytest.raises(InputError, match="'z' is of complex64"):
         save_param_dict({"z": np.zeros(2, np.complex64)})

@@ -1,4 +1,4 @@
-"""Reports of runs: ``runtime.profiling``, of the debug executor and of ``profiler_vm``."""
+"""``runtime.profiling``: reports of the debug executor and of ``profiler_vm``."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def _of_vm() -> Report:
 
 
 @pytest.mark.parametrize(("make", "executor"), [(_of_graph, "Graph"), (_of_vm, "VM")])
-def test_a_report_has_each_kernel_and_the_whole(make: Any, executor: str) -> None:
+def test_a_report_has_each_kernel_and_the_total(make: Any, executor: str) -> None:
     report = make()
 
     text = str(report)

@@ -23,7 +23,7 @@ def image(*shape: int) -> Any:
 
 
 def evaluated(function: Any, *args: np.ndarray) -> list[np.ndarray]:
-    """What the interpreter, which runs operator by operator, gives."""
+    """The results of the interpreter, which runs operator by operator."""
     found = relay.create_executor("debug").evaluate(function)(*args)
     return [one.numpy() for one in (found if isinstance(found, list) else [found])]
 
@@ -77,7 +77,7 @@ SIMPLER = [
 
 
 @pytest.mark.parametrize(("before", "after"), SIMPLER)
-def test_simplify_expr_writes_less(before: Any, after: Any) -> None:
+def test_simplify_expr_gives_the_simpler_expression(before: Any, after: Any) -> None:
     same(run_opt_pass(before, transform.SimplifyExpr()), after)
 
 
@@ -86,24 +86,24 @@ def test_simplify_expr_writes_less(before: Any, after: Any) -> None:
     [
         relay.cast(relay.cast(V, "int32"), "float32"),  # the first cast rounds
         relay.cast(relay.cast(EIGHT, "uint8"), "int32"),  # and this one wraps
-        relay.cast(relay.cast(EIGHT, "float32"), "uint8"),  # of floats, which stop at the bounds
-        relay.cast(relay.cast(relay.clip(V, -5, 300), "int32"), "uint8"),  # wraps, and would not of floats
-        relay.clip(relay.cast(relay.clip(EIGHT, -1000, -500), "int32"), -1000, -900),  # no bounds of int8
+        relay.cast(relay.cast(EIGHT, "float32"), "uint8"),  # casts of floats saturate
+        relay.cast(relay.cast(relay.clip(V, -5, 300), "int32"), "uint8"),  # wraps; a cast of floats would not
+        relay.clip(relay.cast(relay.clip(EIGHT, -1000, -500), "int32"), -1000, -900),  # bounds outside int8
         relay.clip(relay.clip(EIGHT, 0.5, 0.5), 0.5, 4),  # bounds between numbers are rounded
-        V + relay.zeros((2, 3), "float32"),  # which widens
+        V + relay.zeros((2, 3), "float32"),  # the sum has more axes
         relay.const(0.0) - V,
         relay.argmax(relay.qnn.op.dequantize(EIGHT, relay.const(-0.5), relay.const(1)), axis=1),
         relay.layout_transform(relay.layout_transform(X, "NCHW", "NCHW4c"), "NHWC4c", "NCHW4c"),
     ],
 )
-def test_simplify_expr_leaves_what_would_change(kept: Any) -> None:
+def test_simplify_expr_keeps_expressions_whose_value_would_change(kept: Any) -> None:
     same(run_opt_pass(kept, transform.SimplifyExpr()), kept)
 
 
 @pytest.mark.parametrize(
     ("before", "after"), [one for one in SIMPLER if len(relay.analysis.free_vars(one[0])) == 1]
 )
-def test_what_is_simplified_computes_the_same(before: Any, after: Any) -> None:
+def test_a_simplified_expression_computes_the_same(before: Any, after: Any) -> None:
     variable = relay.analysis.free_vars(before)[0]
     type_ = variable.checked_type
     value = np.random.default_rng(0).uniform(1, 6, type_.concrete_shape).astype(type_.dtype)
@@ -119,7 +119,7 @@ def _simplify() -> Any:
 
 
 def convolutions(relu: bool = True) -> Any:
-    """Three convolutions of 3, 5 and 2 channels, each with a scale for a channel, and another kernel's."""
+    """Three convolutions of 3, 5 and 2 channels with scales by channel, and one of another kernel size."""
     args = [image()]
     results = []
     for name, channels in (("a", 3), ("b", 5), ("c", 2)):
@@ -161,7 +161,7 @@ def batches() -> Any:
         (batches(), transform.CombineParallelBatchMatmul, "nn.batch_matmul", 1),
     ],
 )
-def test_parallel_operators_are_one_and_compute_the_same(
+def test_combined_parallel_operators_compute_the_same(
     function: Any, one: Callable[[], Any], op: str, left: int
 ) -> None:
     rng = np.random.default_rng(0)
@@ -176,7 +176,7 @@ def test_parallel_operators_are_one_and_compute_the_same(
         np.testing.assert_allclose(given, wanted, rtol=1e-4, atol=1e-5)
 
 
-def test_too_few_branches_stay() -> None:
+def test_too_few_branches_are_not_combined() -> None:
     function = convolutions()
 
     same(run_opt_pass(function, transform.CombineParallelConv2D(min_num_branches=4)), function)
@@ -191,9 +191,7 @@ def test_too_few_branches_stay() -> None:
         (lambda x, y, v, w: dense(x, dense(x, v)) + dense(x, w), 2),
     ],
 )
-def test_branches_that_read_each_other_are_combined_as_far_as_they_do_not(
-    join: Callable[..., Any], left: int, to_batch: bool
-) -> None:
+def test_only_independent_branches_are_combined(join: Callable[..., Any], left: int, to_batch: bool) -> None:
     params = [relay.var(name, shape=(4, 4)) for name in "xyvw"]
     args = list(np.random.default_rng(0).normal(size=(4, 4, 4)).astype("float32"))
     function = relay.Function(params, join(*params))
@@ -205,7 +203,7 @@ def test_branches_that_read_each_other_are_combined_as_far_as_they_do_not(
     np.testing.assert_allclose(evaluated(found, *args)[0], evaluated(function, *args)[0], rtol=1e-4)
 
 
-def test_what_reads_combined_branches_twice_stays_one_value() -> None:
+def test_a_reader_of_combined_branches_is_not_duplicated() -> None:
     x, v, w = (relay.var(name, shape=(4, 4)) for name in "xvw")
     total = dense(x, v) + relay.nn.relu(dense(x, w))
     function = relay.Function([x, v, w], total / relay.sqrt(relay.abs(total)))
@@ -215,7 +213,7 @@ def test_what_reads_combined_branches_twice_stays_one_value() -> None:
     assert relay.analysis.list_op_freqs(tvm.IRModule.from_expr(found))["add"] == 1
 
 
-def test_an_operator_that_names_an_axis_is_not_done_on_a_batch() -> None:
+def test_an_operator_with_an_axis_is_not_batched() -> None:
     x, w, b = (relay.var(name, shape=shape) for name, shape in (("x", (2, 6)), ("w", (4, 6)), ("b", (4,))))
     results = [relay.nn.bias_add(relay.nn.dense(x, w), b) for _ in range(3)]
 
@@ -258,7 +256,7 @@ def test_quantized_data_is_padded_with_its_zero_point(value: int, folds: bool) -
 
 
 def between_blocks(crops: Any = ((0, 1), (2, 1)), strides: Any = 1, pad_value: float = 0.0) -> Any:
-    """A convolution of blocks of 2 by 3 as batches, in NHWC."""
+    """A convolution between ``space_to_batch_nd`` and ``batch_to_space_nd`` with 2 by 3 blocks, in NHWC."""
     x, w = image(2, 6, 7, 4), relay.var("w", shape=(3, 2, 4, 5))
     blocks = relay.nn.space_to_batch_nd(x, [2, 3], [[3, 1], [2, 3]], pad_value)
     made = relay.nn.conv2d(
@@ -268,7 +266,7 @@ def between_blocks(crops: Any = ((0, 1), (2, 1)), strides: Any = 1, pad_value: f
     return relay.Function([x, w], relay.nn.batch_to_space_nd(made, [2, 3], crops))
 
 
-def test_a_convolution_between_blocks_is_dilated() -> None:
+def test_a_convolution_between_space_to_batch_becomes_dilated() -> None:
     function = between_blocks()
 
     found = run_opt_pass(function, transform.FlattenAtrousConv())
@@ -288,5 +286,5 @@ def test_a_convolution_between_blocks_is_dilated() -> None:
     "given",
     [between_blocks(pad_value=1.0), between_blocks(strides=(2, 1)), between_blocks(crops=((0, 2), (0, 0)))],
 )
-def test_a_convolution_between_blocks_that_is_none_stays(given: Any) -> None:
+def test_other_convolutions_between_space_to_batch_are_kept(given: Any) -> None:
     same(run_opt_pass(given, transform.FlattenAtrousConv()), given)

@@ -1,4 +1,4 @@
-"""``relay.analysis``: what is computed, called and fused in a module, and what its functions are given."""
+"""``relay.analysis``: the values, calls and fused functions of a module, and data of its functions."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ def _module() -> tvm.IRModule:
     ("place", "kind"),
     [(0, "nn.relu"), (1, "add"), (2, relay.Tuple), (3, relay.TupleGetItem)],
 )
-def test_a_value_is_counted_without_variables_operators_and_constants(place: int, kind: object) -> None:
+def test_extract_intermediate_expr_counts_calls_and_tuples(place: int, kind: object) -> None:
     body = analysis.extract_intermdeiate_expr(_module(), place)["main"].body
 
     assert (body.op if isinstance(kind, str) else type(body)) == kind
 
 
-def test_a_value_that_main_does_not_compute_is_named() -> None:
+def test_an_expr_id_out_of_range_is_an_error() -> None:
     with pytest.raises(InputError, match="expr_id is 4, main computes 4 values"):
         analysis.extract_intermdeiate_expr(_module(), 4)
 
@@ -42,7 +42,7 @@ def test_operators_are_listed_once() -> None:
     assert analysis.extract_operators(mod) == ["exp", "add"]
 
 
-def test_equal_fused_functions_are_one() -> None:
+def test_equal_fused_functions_are_listed_once() -> None:
     def layer(data: object, name: str) -> object:
         return relay.tanh(relay.nn.dense(data, relay.var(name, shape=(4, 4))))
 
@@ -56,7 +56,7 @@ def test_equal_fused_functions_are_one() -> None:
     assert all(one.attrs["Primitive"] == 1 for one in found)
 
 
-def test_a_new_axis_of_a_scale_is_fused_with_the_convolution_that_it_scales() -> None:
+def test_expand_dims_of_a_scale_is_fused_with_its_convolution() -> None:
     x, scale = relay.var("x", shape=(1, 4, 5, 5)), relay.var("s", shape=(4,))
     scaled = relay.multiply(
         relay.nn.conv2d(x, relay.var("w", shape=(4, 4, 3, 3))), relay.expand_dims(scale, 1, 2)
@@ -78,13 +78,13 @@ def _floats(name: str) -> object:
     )
 
 
-def test_operators_between_dequantizing_and_quantizing_are_counted() -> None:
+def test_operators_between_dequantize_and_quantize_are_counted() -> None:
     joined = relay.concatenate([relay.nn.relu(_floats("a")), relay.nn.relu(_floats("b"))], axis=1)
 
     assert analysis.list_fake_quantized_op_freqs(_quantized(joined)) == {"concatenate": 1, "nn.relu": 2}
 
 
-def test_operators_of_floats_that_nothing_quantized_are_not_counted() -> None:
+def test_operators_on_plain_floats_are_not_counted() -> None:
     mixed = relay.add(_floats("a"), relay.var("b", shape=(2, 4)))
 
     assert analysis.list_fake_quantized_op_freqs(_quantized(mixed)) == {}
@@ -92,14 +92,14 @@ def test_operators_of_floats_that_nothing_quantized_are_not_counted() -> None:
 
 
 def _halves() -> tuple[tvm.IRModule, relay.GlobalVar]:
-    """A module whose ``half`` gives a sum and a difference."""
+    """A module whose function ``half`` returns a sum and a difference."""
     a, b = relay.var("a", shape=(3,)), relay.var("b", shape=(3,))
     mod, half = tvm.IRModule(), relay.GlobalVar("half")
     mod[half] = relay.Function([a, b], relay.Tuple([a + b, a - b]))
     return mod, half
 
 
-def test_calibration_data_is_what_functions_are_given_and_give() -> None:
+def test_calibration_data_has_inputs_and_outputs_of_functions() -> None:
     rng = np.random.default_rng(7)
     mod, half = _halves()
     x, y = relay.var("x", shape=(3,)), relay.var("y", shape=(3,))
@@ -116,7 +116,7 @@ def test_calibration_data_is_what_functions_are_given_and_give() -> None:
     np.testing.assert_allclose(results[1].numpy(), np.exp(data["x"]) - data["y"], rtol=1e-5, atol=1e-6)
 
 
-def test_calibration_data_of_a_function_that_is_called_twice_is_refused() -> None:
+def test_calibration_of_a_function_called_twice_is_refused() -> None:
     mod, half = _halves()
     x = relay.var("x", shape=(3,))
     mod["main"] = relay.Function([x], relay.Tuple([half(x, x), half(x, relay.exp(x))]))
@@ -125,7 +125,7 @@ def test_calibration_data_of_a_function_that_is_called_twice_is_refused() -> Non
         analysis.get_calibration_data(mod, {"x": np.ones(3, "float32")})
 
 
-def test_a_free_variable_of_two_branches_has_no_block_of_its_own() -> None:
+def test_a_free_variable_used_in_a_branch_is_not_in_block_normal_form() -> None:
     choice, x = relay.var("c", shape=(), dtype="bool"), relay.var("x", shape=(2,))
     both = relay.If(choice, x, relay.exp(x))
 
@@ -135,7 +135,7 @@ def test_a_free_variable_of_two_branches_has_no_block_of_its_own() -> None:
     assert analysis.check_basic_block_normal_form(relay.If(choice, x, relay.const(np.ones(2, "float32"))))
 
 
-def test_a_call_graph_says_who_calls_whom() -> None:
+def test_a_call_graph_counts_calls_and_finds_recursion() -> None:
     x = relay.var("x", shape=(2,))
     f, g, main = map(relay.GlobalVar, ("f", "g", "main"))
     mod = tvm.IRModule({f: relay.Function([x], x + x), g: relay.Function([x], f(g(x)))})
@@ -154,7 +154,7 @@ def test_a_call_graph_says_who_calls_whom() -> None:
         graph.ref_count("h")
 
 
-def test_types_are_visited_and_changed() -> None:
+def test_type_visitors_and_mutators_reach_every_type() -> None:
     class Halves(relay.TypeMutator):
         def visit_tensor_type(self, tt: Any) -> Any:
             return relay.TensorType(tt.shape, "float16")

@@ -1,4 +1,4 @@
-"""``relay.backend``: executors and runtimes by name, with options; what a compiled module has."""
+"""``relay.backend``: executors and runtimes by name, with options; attributes of a compiled module."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tvmlite.tvm import relay
 from tvmlite.tvm.relay.backend import Executor, Runtime
 
 
-def test_options_are_looked_up() -> None:
+def test_options_of_executors_and_runtimes_are_looked_up() -> None:
     aot = Executor("aot", {"interface-api": "c"})
 
     assert aot["interface-api"] == "c"
@@ -38,12 +38,14 @@ def test_names_and_options_are_listed() -> None:
         (Runtime, ("cpp", {"system-lib": "x"}), 'type "IntImm" but instead found "runtime.String"'),
     ],
 )
-def test_errors_name_what_there_is(kind: type, given: tuple[object, ...], text: str) -> None:
+def test_errors_of_executors_and_runtimes_name_the_options(
+    kind: type, given: tuple[object, ...], text: str
+) -> None:
     with pytest.raises(UnsupportedError, match=text):
         kind(*given)
 
 
-def test_what_a_compiled_module_has_not_is_named() -> None:
+def test_missing_attributes_of_a_compiled_module_are_named() -> None:
     lib = relay.build(tvm.IRModule.from_expr(relay.Function([], relay.const(1))), "llvm")
 
     with pytest.raises(UnsupportedError, match=r"(?s)function_metadata.*lib.lib.report"):

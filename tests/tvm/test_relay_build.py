@@ -68,7 +68,7 @@ def test_parameters_that_are_not_given_are_inputs() -> None:
         module.get_output(1)
 
 
-def test_weights_may_be_left_out_of_a_built_model(tmp_path: Path) -> None:
+def test_remove_params_leaves_weights_out_of_a_library(tmp_path: Path) -> None:
     mod, params = perceptron()
     lib = relay.build(mod, "llvm", params=params)
     lib["remove_params"]().export_library(tmp_path / "lib.so")
@@ -105,7 +105,7 @@ def test_the_graph_is_json_that_lists_calls_in_order() -> None:
     assert lib.lib(X).shape == (2, 3)
 
 
-def test_a_built_model_shows_its_code_and_is_a_module_by_itself(tmp_path: Path) -> None:
+def test_a_built_model_shows_its_code_and_is_exported_as_a_module(tmp_path: Path) -> None:
     x = relay.var("x", shape=(3,))
     _, lib, _ = factory = relay.build(tvm.IRModule.from_expr(relay.Function([x], x + x)), "llvm")
 
@@ -123,7 +123,7 @@ def test_a_built_model_shows_its_code_and_is_a_module_by_itself(tmp_path: Path) 
         lib.get_function("fused_add")
 
 
-def test_older_names_of_a_device_are_taken() -> None:
+def test_older_names_of_contexts_are_accepted() -> None:
     x = relay.var("x", shape=(3,))
     graph, lib, _ = relay.build(tvm.IRModule.from_expr(relay.Function([x], x + x)), "llvm")
 
@@ -144,7 +144,7 @@ def test_a_built_model_is_exported(tmp_path: Path) -> None:
     np.testing.assert_allclose(found, expected(X, params), rtol=1e-5)
 
 
-def test_results_that_are_nested_keep_their_form() -> None:
+def test_nested_results_keep_their_structure() -> None:
     x = relay.var("x", shape=(2,))
     body = relay.Tuple([x + x, relay.Tuple([x, relay.Tuple([x - x])])])
     mod = tvm.IRModule.from_expr(relay.Function([x], body))
@@ -159,7 +159,7 @@ def test_results_that_are_nested_keep_their_form() -> None:
     assert module.get_output(2).numpy().tolist() == [0, 0]
 
 
-def test_extents_may_be_known_when_the_program_runs_only() -> None:
+def test_extents_may_be_known_only_at_run_time() -> None:
     x = relay.var("x", shape=(relay.Any(), 3))
     mod = tvm.IRModule.from_expr(relay.Function([x], relay.sum(relay.nn.relu(x), axis=1)))
     machine = relay.vm.VirtualMachine(relay.vm.compile(mod, "llvm"), tvmlite.cpu(0))
@@ -171,7 +171,7 @@ def test_extents_may_be_known_when_the_program_runs_only() -> None:
     assert found(np.array([0, 1, 0, 2], np.float32)).numpy().tolist() == [[1], [3]]
 
 
-def test_an_executor_evaluates_expressions_and_names_arguments() -> None:
+def test_an_executor_evaluates_expressions_with_named_arguments() -> None:
     x = relay.var("x", shape=())
     executor = relay.create_executor("graph")
 
@@ -184,7 +184,7 @@ def test_an_executor_evaluates_expressions_and_names_arguments() -> None:
         relay.create_executor("cuda")
 
 
-def test_the_graph_executor_copies_into_the_dtype_of_the_parameter() -> None:
+def test_the_graph_executor_casts_inputs_to_the_parameters_dtype() -> None:
     x = relay.var("x", shape=(3,), dtype="uint8")
     function = relay.Function([x], relay.bitwise_not(x))
     given = np.array([1, 2, 255])
@@ -197,7 +197,7 @@ def test_the_graph_executor_copies_into_the_dtype_of_the_parameter() -> None:
         relay.create_executor("debug").evaluate(function)(given)
 
 
-def test_parameters_of_one_name_are_told_apart() -> None:
+def test_parameters_with_equal_names_get_distinct_names() -> None:
     x, y = relay.var("x", shape=()), relay.var("x", shape=())
     module = relay.build(tvm.IRModule.from_expr(relay.Function([x, y], x - y)), "llvm")["default"](None)
 
@@ -206,7 +206,7 @@ def test_parameters_of_one_name_are_told_apart() -> None:
     assert module.get_output(0).numpy() == 3
 
 
-def test_contexts_say_the_level_and_warn_of_what_has_no_effect() -> None:
+def test_a_disabled_pass_without_effect_is_a_warning() -> None:
     mod, params = perceptron()
 
     with tvm.transform.PassContext(opt_level=3, disabled_pass=["AlterOpLayout"]):
@@ -240,7 +240,7 @@ def test_a_disabled_pass_does_not_run() -> None:
     np.testing.assert_allclose(apart.lib(given), np.exp(np.tanh(given)), rtol=1e-5)
 
 
-def test_functions_and_lets_are_gone_when_a_model_is_compiled() -> None:
+def test_local_functions_and_lets_are_compiled() -> None:
     x, y, f = relay.var("x", shape=(2,)), relay.var("y", shape=(2,)), relay.var("f")
     inner = relay.Function([y], relay.Let(relay.var("t"), relay.exp(y), y + y))
     body = relay.Let(f, inner, f(f(x)))
@@ -250,7 +250,7 @@ def test_functions_and_lets_are_gone_when_a_model_is_compiled() -> None:
     assert found.numpy().tolist() == [4, 4]
 
 
-def test_inputs_of_numpy_are_converted_as_by_tvm() -> None:
+def test_float64_inputs_are_converted_as_in_tvm() -> None:
     mod, params = perceptron()
     module = relay.build(mod, "llvm", params=params)["default"](tvmlite.cpu(0))
 
@@ -296,7 +296,7 @@ def test_inputs_of_a_virtual_machine_are_set_one_by_one() -> None:
         machine.set_one_input("main", "x")
 
 
-def test_what_byte_code_would_have_is_named() -> None:
+def test_bytecode_of_an_executable_is_an_error() -> None:
     x = relay.var("x", shape=(2,))
     exe = relay.vm.compile(tvm.IRModule.from_expr(relay.Function([x], x + x)), "llvm")
 
@@ -319,7 +319,7 @@ def _of_pair() -> tvm.IRModule:
 
 
 @pytest.mark.parametrize("kind", ["debug", "graph", "vm"])
-def test_a_result_is_no_view_of_an_argument(kind: str) -> None:
+def test_a_result_does_not_alias_an_argument(kind: str) -> None:
     x = relay.var("x", shape=(2, 3))
     data = np.zeros((2, 3), "float32")
 
@@ -338,7 +338,7 @@ def test_a_parameter_may_be_a_tuple_of_tuples(kind: str) -> None:
         np.testing.assert_allclose(found.numpy(), (np.exp(a) - b) * c, rtol=1e-6)
 
 
-def test_the_arrays_of_a_tuple_are_inputs_of_their_own() -> None:
+def test_fields_of_a_tuple_parameter_are_separate_inputs() -> None:
     a, b, c = (np.linspace(start, start + 1, 3, dtype=np.float32) for start in range(3))
     machine = tvm.runtime.vm.VirtualMachine(relay.vm.compile(_of_pair(), "llvm"), tvm.cpu())
 
@@ -347,7 +347,7 @@ def test_the_arrays_of_a_tuple_are_inputs_of_their_own() -> None:
         np.testing.assert_allclose(machine.run(**given).numpy(), (np.exp(a) - b) * c, rtol=1e-6)
 
 
-def test_functions_that_a_function_gives_can_be_called() -> None:
+def test_functions_returned_by_a_function_can_be_called() -> None:
     x, y = relay.var("x", shape=(2,)), relay.var("y", shape=(2,))
     both = relay.Tuple([relay.Function([x], relay.exp(x)), relay.Function([x], x + y)])
     exponential, increased = relay.create_executor().evaluate(relay.Function([y], both))(
@@ -362,7 +362,7 @@ def test_functions_that_a_function_gives_can_be_called() -> None:
 
 
 @pytest.mark.parametrize("type_", [relay.TensorType((2, 3)), relay.TupleType([relay.TensorType((2, 3))])])
-def test_a_renamed_parameter_may_be_what_the_result_is_a_view_of(type_: relay.Type) -> None:
+def test_a_result_may_be_a_view_of_a_renamed_parameter(type_: relay.Type) -> None:
     first, second = relay.var("x", type_), relay.var("x", type_)
     tensor = second if isinstance(type_, relay.TensorType) else relay.TupleGetItem(second, 0)
     lib = relay.vm.compile(
@@ -375,7 +375,7 @@ def test_a_renamed_parameter_may_be_what_the_result_is_a_view_of(type_: relay.Ty
     np.testing.assert_array_equal(found.numpy(), arrays[1].ravel())
 
 
-def test_a_machine_writes_its_outputs_into_arrays() -> None:
+def test_a_virtual_machine_writes_its_outputs_into_given_arrays() -> None:
     x = relay.var("x", shape=(3,))
     compiler = relay.vm.VMCompiler()
     compiler.lower(tvm.IRModule.from_expr(relay.Function([x], relay.Tuple([x + x, relay.exp(x)]))), "llvm")
@@ -392,7 +392,7 @@ def test_a_machine_writes_its_outputs_into_arrays() -> None:
         machine.invoke("main", data)
 
 
-def test_a_machine_compiler_says_which_step_is_missing() -> None:
+def test_vm_compiler_errors_name_the_missing_step() -> None:
     compiler = relay.vm.VMCompiler()
 
     with pytest.raises(InputError, match="nothing was lowered"):
@@ -401,7 +401,7 @@ def test_a_machine_compiler_says_which_step_is_missing() -> None:
         compiler.get_exec()
 
 
-def test_there_are_no_kernels_of_models_before_to_clear() -> None:
+def test_clearing_the_te_compiler_has_no_effect() -> None:
     relay.backend.te_compiler.get().clear()
 
     with pytest.raises(UnsupportedError, match=r"TECompiler.lower is not in tvmlite"):
@@ -411,7 +411,7 @@ def test_there_are_no_kernels_of_models_before_to_clear() -> None:
 @pytest.mark.parametrize(
     "words", ["-keys=cpu -link-params=0", "-device=arm_cpu -model=unknown", "-host=llvm -jit=orcjit"]
 )
-def test_options_of_targets_that_say_nothing_of_the_code_are_left_out(words: str) -> None:
+def test_target_options_without_effect_on_code_are_accepted(words: str) -> None:
     mod, params = perceptron()
 
     made = relay.build(mod, target=f"llvm {words}", params=params)

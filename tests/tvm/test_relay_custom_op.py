@@ -1,4 +1,4 @@
-"""Operators of a program's own: ``relay.op.op.register`` and what follows."""
+"""User-defined operators: ``relay.op.op.register`` and its companions."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def call(times: float = 1.0) -> Any:
 
 @pytest.mark.parametrize("kind", ["debug", "graph"])
 @pytest.mark.parametrize("pattern", [op.OpPattern.ELEMWISE, op.OpPattern.OPAQUE])
-def test_an_operator_of_the_program_is_typed_fused_and_run(twice: Any, kind: str, pattern: int) -> None:
+def test_a_user_defined_operator_is_typed_fused_and_run(twice: Any, kind: str, pattern: int) -> None:
     twice.add_type_rel("Identity")
     op.register_compute("twice", doubled)
     op.register_pattern("twice", pattern)
@@ -56,7 +56,7 @@ def test_an_operator_of_the_program_is_typed_fused_and_run(twice: Any, kind: str
     assert (twice.get_attr("TOpPattern"), twice.get_attr("TOpIsStateful")) == (pattern, False)
 
 
-def test_a_type_relation_is_a_function(twice: Any) -> None:
+def test_a_type_relation_may_be_a_function(twice: Any) -> None:
     twice.add_type_rel("wider", lambda types, attrs: relay.TensorType((7, *types[0].shape), attrs.dtype))
 
     made = relay.transform.InferType()(tvm.IRModule.from_expr(relay.Call(twice, [X], {"dtype": "int8"})))
@@ -64,7 +64,7 @@ def test_a_type_relation_is_a_function(twice: Any) -> None:
     assert made["main"].ret_type == relay.TensorType((7, 2, 3), "int8")
 
 
-def test_what_is_not_said_is_named(twice: Any) -> None:
+def test_missing_parts_of_an_operator_are_named(twice: Any) -> None:
     with pytest.raises(TypeInferError, match="twice: it has no type relation"):
         _ = call().checked_type
     twice.add_type_rel("Identity")
@@ -80,7 +80,7 @@ def test_what_is_not_said_is_named(twice: Any) -> None:
         op.register_pattern("exp", 1)
 
 
-def test_a_type_relation_has_attributes_by_name_and_its_error_is_told(twice: Any) -> None:
+def test_a_type_relation_gets_attributes_and_its_error_is_reported(twice: Any) -> None:
     def relation(arg_types: Any, attrs: Any) -> Any:
         assert isinstance(attrs, tvm.ir.DictAttrs)
         if attrs.get_int("times") > 3:
@@ -94,7 +94,7 @@ def test_a_type_relation_has_attributes_by_name_and_its_error_is_told(twice: Any
         _ = call(4.0).checked_type
 
 
-def test_an_assertion_of_a_type_relation_is_one_here(twice: Any) -> None:
+def test_a_failed_assertion_in_a_type_relation_is_an_assertion_error(twice: Any) -> None:
     def relation(arg_types: Any, attrs: Any) -> Any:
         assert len(arg_types) == 2, "two are wanted"
 

@@ -1,4 +1,4 @@
-"""FakeQuantizationToInteger: the same numbers, but for a last step, and no floats on the way."""
+"""FakeQuantizationToInteger: results within one quantization step, without floats in between."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def _run(mod: Any, *arrays: np.ndarray) -> np.ndarray:
 def _data(
     name: str, shape: tuple[int, ...], scale: Any, zero: int, dtype: str = "int8", axis: int = -1
 ) -> Any:
-    """A dequantized variable, random integers for it, and the numbers they stand for."""
+    """A dequantized variable, random integers for it, and the real numbers they represent."""
     limits = np.iinfo(dtype)
     array = RNG.integers(limits.min, limits.max + 1, shape, dtype=dtype)
     var = relay.var(name, shape=shape, dtype=dtype)
@@ -75,7 +75,7 @@ def _convolved(x: np.ndarray, w: np.ndarray) -> np.ndarray:
 
 
 @pytest.mark.parametrize("scales", [0.02, np.linspace(0.01, 0.05, 5)])
-def test_a_convolution_with_bias_is_done_in_integers(scales: Any) -> None:
+def test_a_convolution_with_bias_is_computed_in_integers(scales: Any) -> None:
     x, x_data, x_real = _data("x", (1, 3, 8, 8), 0.1, 7, "uint8")
     w, w_data, w_real = _data("w", (5, 3, 3, 3), scales, 0, axis=0)
     bias = np.linspace(-3, 3, 5).astype("float32")
@@ -103,7 +103,9 @@ def test_a_bias_of_another_scale_is_requantized() -> None:
 
 @pytest.mark.parametrize("name", ["add", "subtract", "multiply", "minimum", "maximum"])
 @pytest.mark.parametrize("scales", [(0.1, 0.1), (0.1, 0.3)])
-def test_two_operands_of_other_scales_meet_in_integers(name: str, scales: tuple[float, float]) -> None:
+def test_operands_of_different_scales_are_combined_in_integers(
+    name: str, scales: tuple[float, float]
+) -> None:
     x, x_data, x_real = _data("x", (3, 40), scales[0], 4)
     y, y_data, y_real = _data("y", (3, 40), scales[1], -3)
     scale = 4.0 if name == "multiply" else 0.4
@@ -139,7 +141,7 @@ def test_a_product_has_a_scale_for_each_channel() -> None:
     assert np.abs(_run(mod, x_data, y_data) - expected).max() <= 1
 
 
-def test_fields_of_several_scales_are_joined_at_the_scale_of_the_result() -> None:
+def test_concatenated_fields_are_requantized_to_the_result_scale() -> None:
     parts = [_data(f"x{index}", (2, 9), 0.5 + index, index) for index in range(3)]
 
     _check(
@@ -164,7 +166,7 @@ def test_fields_of_several_scales_are_joined_at_the_scale_of_the_result() -> Non
         (relay.tanh, np.tanh),
     ],
 )  # fmt: skip
-def test_operators_of_one_operand(apply: Any, reference: Any) -> None:
+def test_unary_operators_are_computed_in_integers(apply: Any, reference: Any) -> None:
     x, x_data, x_real = _data("x", (2, 4, 5, 6), 0.05, 20)
     expected = reference(x_real)
     scale = float(np.abs(expected).max()) / 100
@@ -173,7 +175,7 @@ def test_operators_of_one_operand(apply: Any, reference: Any) -> None:
 
 
 @pytest.mark.parametrize("apply", [relay.nn.relu, lambda x: relay.clip(x, 0.0, 6.0)])
-def test_limits_differ_along_an_axis_of_scales(apply: Any) -> None:
+def test_clip_and_relu_use_a_limit_for_each_channel(apply: Any) -> None:
     scales, zeros = _const([1.0, 2.0, 3.0]), _const([96, 114, 128], "int32")
     var = relay.var("x", shape=(2, 3, 7), dtype="uint8")
     x = relay.qnn.op.dequantize(var, scales, zeros, axis=1)
@@ -188,7 +190,7 @@ def test_limits_differ_along_an_axis_of_scales(apply: Any) -> None:
     assert np.array_equal(_run(mod, array), np.clip(np.rint(limited / scale) + zero, 0, 255))
 
 
-def test_a_zero_point_beyond_the_dtype_is_taken_off_before() -> None:
+def test_a_zero_point_outside_the_dtype_is_subtracted_first() -> None:
     x, x_data, x_real = _data("x", (4, 16), 0.1, 200)
     w, w_data, w_real = _data("w", (6, 16), np.linspace(0.01, 0.05, 6), 147, axis=0)
 
@@ -207,7 +209,7 @@ def test_a_zero_point_beyond_the_dtype_is_taken_off_before() -> None:
         (lambda x: relay.image.resize2d(relay.expand_dims(x, 0), (9, 8), method="nearest_neighbor"), None),
     ],
 )
-def test_pools_and_resizes_are_done_in_integers(apply: Any, reference: Any) -> None:
+def test_pools_and_resizes_are_computed_in_integers(apply: Any, reference: Any) -> None:
     x, data, real = _data("x", (3, 5, 6), 0.1, 4)
     if reference is None:
         var = relay.var("real", shape=real.shape)
@@ -218,7 +220,7 @@ def test_pools_and_resizes_are_done_in_integers(apply: Any, reference: Any) -> N
     _check(apply(x), expected, data, scale=0.08, zero=-3, dtype="int8")
 
 
-def test_what_has_no_rule_stays_as_it_is() -> None:
+def test_an_operator_without_a_rule_is_kept() -> None:
     x, _, _ = _data("x", (2, 8), 0.1, 0)
     typed = _typed(relay.qnn.op.quantize(relay.cumsum(x, 1), _const(1.0), _const(0, "int32")))
 
@@ -235,7 +237,7 @@ def test_hard_fail_names_the_operator_without_a_rule() -> None:
         _integers(expr, hard_fail=True)
 
 
-def test_a_convolution_that_is_quantized_twice_is_computed_once() -> None:
+def test_a_convolution_quantized_twice_is_computed_once() -> None:
     x, _, _ = _data("x", (1, 3, 8, 8), 0.1, 0)
     w, _, _ = _data("w", (4, 3, 3, 3), 0.1, 0)
     convolved = relay.nn.conv2d(x, w, kernel_size=(3, 3))
@@ -244,7 +246,7 @@ def test_a_convolution_that_is_quantized_twice_is_computed_once() -> None:
     assert _names(_integers(relay.Tuple(both))).count("qnn.conv2d") == 1
 
 
-def test_dequantize_moves_behind_what_can_be_done_in_integers() -> None:
+def test_with_use_qat_dequantize_moves_behind_integer_operators() -> None:
     x, x_data, x_real = _data("x", (4, 16), 0.1, 3)
     w, w_data, w_real = _data("w", (6, 16), 0.05, 0)
     expr = relay.exp(relay.nn.dense(x, w) * _const(0.01))
@@ -256,7 +258,7 @@ def test_dequantize_moves_behind_what_can_be_done_in_integers() -> None:
     assert "qnn.dense" not in _names(_integers(expr))
 
 
-def test_softmax_is_done_in_integers_if_it_is_asked_for() -> None:
+def test_softmax_is_computed_in_integers_on_request() -> None:
     x, _, _ = _data("x", (2, 8), 0.1, 0)
     expr = relay.qnn.op.quantize(relay.nn.softmax(x), _const(1 / 256), _const(-128, "int32"))
 
@@ -277,7 +279,7 @@ def test_softmax_is_done_in_integers_if_it_is_asked_for() -> None:
         (lambda x: relay.nn.pad(x, [[0, 1]], 2.0), True),
     ],
 )
-def test_numbers_for_which_no_integer_stands_stay_floats(apply: Any, whole: bool) -> None:
+def test_constants_outside_the_quantized_range_keep_floats(apply: Any, whole: bool) -> None:
     x, data, _ = _data("x", (40,), 0.02, 0, "uint8")  # from 0 to 5.1
     expr = relay.qnn.op.quantize(apply(x), _const(0.25), _const(0, "int32"))
 
@@ -293,7 +295,7 @@ def own_rule() -> Any:
     relay.op.get("cumsum").reset_attr("FTVMFakeQuantizationToInteger")
 
 
-def test_a_program_gives_rules_of_its_own(own_rule: Any) -> None:
+def test_a_user_defined_rule_is_used(own_rule: Any) -> None:
     @own_rule("cumsum")
     def cumsum(call: Any, types: Any) -> Any:
         given = types[call.args[0]]
@@ -307,7 +309,7 @@ def test_a_program_gives_rules_of_its_own(own_rule: Any) -> None:
     assert _names(made) == ["cumsum", "qnn.requantize"]
 
 
-def test_an_optional_rule_is_asked_for_an_operator_by_name() -> None:
+def test_an_optional_rule_is_used_only_if_named() -> None:
     def cumsum(call: Any, types: Any) -> Any:
         return [call, types[call.args[0]]]
 
@@ -323,7 +325,7 @@ def test_an_optional_rule_is_asked_for_an_operator_by_name() -> None:
     assert _names(kept) == ["qnn.dequantize", "cumsum", "qnn.quantize"]
 
 
-def test_a_rule_says_that_a_call_cannot_be_done(own_rule: Any) -> None:
+def test_a_rule_may_refuse_a_call(own_rule: Any) -> None:
     @own_rule("cumsum")
     def cumsum(call: Any, types: Any) -> Any:
         raise NotImplementedError

@@ -1,4 +1,4 @@
-"""TVM's functions whose arguments are others than our operators' attributes, and extents of ``Any()``."""
+"""TVM's functions whose arguments differ from our operators' attributes, and extents of ``Any()``."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def value(function: Any, *arrays: Any, kind: str = "graph") -> Any:
 
 
 @pytest.mark.parametrize("align", ["RIGHT_LEFT", "LEFT_RIGHT", "LEFT_LEFT", "RIGHT_RIGHT"])
-def test_diagonals_stand_where_align_says(align: str) -> None:
+def test_matrix_set_diag_aligns_diagonals(align: str) -> None:
     data, diagonal = drawn(3, 4), drawn(3, 3)
     x, d = var("x", (3, 4)), var("d", (3, 3))
     made = value(relay.Function([x, d], relay.matrix_set_diag(x, d, (-1, 1), align)), data, diagonal)
@@ -42,12 +42,12 @@ def test_diagonals_stand_where_align_says(align: str) -> None:
     np.testing.assert_array_equal(made, expected)
 
 
-def test_an_alignment_that_is_none_is_refused() -> None:
+def test_an_unknown_alignment_is_refused() -> None:
     with pytest.raises(TvmliteError, match="align is 'MIDDLE', expected 'LEFT_LEFT', 'LEFT_RIGHT'"):
         relay.matrix_set_diag(var("x", (3, 3)), var("d", (3,)), 0, "MIDDLE")
 
 
-def test_bounds_of_a_slice_may_be_left_away() -> None:
+def test_bounds_of_a_slice_may_be_omitted() -> None:
     data, x = drawn(3, 4, 3), var("x", (3, 4, 3))
 
     def cut(*bounds: Any, **options: Any) -> Any:
@@ -60,7 +60,7 @@ def test_bounds_of_a_slice_may_be_left_away() -> None:
     np.testing.assert_array_equal(cut(relay.const([0, 1]), relay.const([2, 2])), data[:2, 1:2])
 
 
-def test_a_part_is_set_with_bounds_left_away() -> None:
+def test_strided_set_accepts_omitted_bounds() -> None:
     data, part = drawn(3, 4), drawn(2, 4)
     x, v = var("x", (3, 4)), var("v", (2, 4))
     made = value(
@@ -72,12 +72,12 @@ def test_a_part_is_set_with_bounds_left_away() -> None:
     np.testing.assert_array_equal(made, expected)
 
 
-def test_seeds_may_be_numpys_ints() -> None:
+def test_seeds_may_be_numpy_ints() -> None:
     own, other = (relay.random.threefry_key(seed).data for seed in (3, np.int32(3)))
     np.testing.assert_array_equal(own, other)
 
 
-def test_attributes_have_tvms_names_too() -> None:
+def test_attributes_may_be_given_by_tvms_names() -> None:
     x, key = var("x", (5,), "int32"), relay.random.threefry_key(1)
     pairs = (
         (relay.unique(x, is_sorted=False), relay.unique(x, False)),
@@ -87,14 +87,14 @@ def test_attributes_have_tvms_names_too() -> None:
 
 
 @pytest.mark.parametrize("exclude", [False, True])
-def test_the_sum_of_bools_says_whether_any_holds(exclude: bool) -> None:
+def test_the_sum_of_bools_is_their_disjunction(exclude: bool) -> None:
     data, x = drawn(2, 5) > 0.8, var("x", (2, 5), "bool")
     made = value(relay.Function([x], relay.sum(x, 1, exclude=exclude)), data)
 
     np.testing.assert_array_equal(made, data.any(axis=0 if exclude else 1), strict=True)
 
 
-def test_topk_of_less_than_one_gives_all() -> None:
+def test_topk_with_k_below_one_gives_all_elements() -> None:
     data, x = drawn(2, 5), var("x", (2, 5))
     made = value(relay.Function([x], relay.topk(x, 0, ret_type="values")), data)
     np.testing.assert_array_equal(made, -np.sort(-data, 1))
@@ -102,7 +102,7 @@ def test_topk_of_less_than_one_gives_all() -> None:
 
 @pytest.mark.parametrize("width", [8, relay.Any()])
 @pytest.mark.parametrize("inverse", [False, True])
-def test_the_fourier_transform_has_two_parts(inverse: bool, width: Any) -> None:
+def test_dft_gives_real_and_imaginary_parts(inverse: bool, width: Any) -> None:
     real, imaginary = drawn(2, 8), drawn(2, 8)[::-1]
     a, b = var("a", (2, width)), var("b", (2, width))
     main = relay.Function([a, b], relay.dft(a, b, inverse).astuple())
@@ -117,7 +117,7 @@ def test_the_fourier_transform_has_two_parts(inverse: bool, width: Any) -> None:
     ("rows", "width", "dtype"),
     [((2, 20), 8, "float32"), ((relay.Any(), relay.Any()), relay.Any(), "float32"), ((2, 20), 8, "int32")],
 )
-def test_windows_are_transformed_one_by_one(rows: Any, width: Any, dtype: str) -> None:
+def test_stft_transforms_each_window(rows: Any, width: Any, dtype: str) -> None:
     data, window = drawn(2, 20), (5 * np.hanning(8)).astype(dtype)
     x, w = var("x", rows), var("w", (width,), dtype)
     made = value(relay.Function([x, w], relay.stft(x, 8, 4, 8, w, False, True)), data, window, kind="vm")
@@ -127,7 +127,7 @@ def test_windows_are_transformed_one_by_one(rows: Any, width: Any, dtype: str) -
     np.testing.assert_allclose(made, np.stack([expected.real, expected.imag], -1), atol=1e-4)
 
 
-def test_windows_that_do_not_fit_are_refused() -> None:
+def test_stft_refuses_windows_that_do_not_fit() -> None:
     x, w = var("x", (1, 6)), var("w", (8,))
     with pytest.raises(TvmliteError, match="rows have 6 elements, n_fft is 8"):
         relay.stft(x, 8, 4, 8, w, False, True)
@@ -145,12 +145,12 @@ def test_windows_that_do_not_fit_are_refused() -> None:
         (lambda: relay.reverse_reshape(var("x", (6,)), None), "newshape is None"),
     ],
 )
-def test_what_is_no_argument_is_refused(build: Any, text: str) -> None:
+def test_invalid_arguments_of_functions_are_refused(build: Any, text: str) -> None:
     with pytest.raises(TvmliteError, match=text):
         build()
 
 
-def test_padding_may_be_of_a_computed_value() -> None:
+def test_the_pad_value_may_be_computed() -> None:
     x, v = var("x", (2, 3)), var("v", ())
     made = value(relay.Function([x, v], relay.nn.pad(x, ((1, 0), (0, 2)), v)), drawn(2, 3), np.float32(9))
     np.testing.assert_array_equal(made, np.pad(drawn(2, 3), ((1, 0), (0, 2)), constant_values=9))
@@ -164,7 +164,7 @@ def test_images_of_integers_are_resized_linearly() -> None:
     np.testing.assert_array_equal(made, [[[[0, 5, 10], [20, 30, 41]]]])
 
 
-def test_a_configuration_decides_how_requantize_rounds() -> None:
+def test_requantize_config_sets_the_rounding_mode() -> None:
     def rounded(**options: str) -> list[int]:
         x, one, zero = var("x", (2,), "int32"), relay.const(1.0), relay.const(0)
         y = relay.qnn.op.requantize(x, one, zero, relay.const(2.0), zero, **options)
@@ -179,7 +179,7 @@ def test_a_configuration_decides_how_requantize_rounds() -> None:
 
 
 @pytest.mark.parametrize("kind", ["vm", "debug"])
-def test_extents_of_any_are_those_of_the_arrays(kind: str) -> None:
+def test_extents_of_any_are_taken_from_the_arrays(kind: str) -> None:
     x, y = var("x", (relay.Any(), relay.Any())), var("y", (relay.Any(), 3))
     run = relay.create_executor(kind).evaluate(
         relay.Function([x, y], relay.concatenate([x, y], 0) * relay.const(2.0))
@@ -198,14 +198,14 @@ def test_arrays_that_do_not_fit_extents_of_any_are_refused() -> None:
         run(drawn(5, 3), drawn(2, 3))
 
 
-def test_an_operator_that_is_absent_says_why() -> None:
+def test_error_of_an_absent_operator_says_why() -> None:
     with pytest.raises(UnsupportedError, match=r"relay\.nn\.bitserial_dense is not in tvmlite") as raised:
         relay.nn.bitserial_dense(var("x", (2, 2)), var("w", (2, 2)))
     assert "nn.dense of int8" in str(raised.value)
     assert isinstance(raised.value, tvm.error.TVMError)
 
 
-def test_text_has_the_attributes_that_tvm_gives_no_default() -> None:
+def test_text_has_the_attributes_without_a_default_in_tvm() -> None:
     x = var("x", (1, 2, 8, 8))
     for call, wanted in (
         (relay.nn.max_pool2d(x), "pool_size=[1, 1]"),
@@ -219,7 +219,7 @@ def test_text_has_the_attributes_that_tvm_gives_no_default() -> None:
         )
 
 
-def test_a_kernel_in_blocks_needs_no_type() -> None:
+def test_the_type_of_a_blocked_kernel_is_inferred() -> None:
     x, w = var("x", (1, 2, 6, 6, 4)), relay.var("w")
     layouts = {"data_layout": "NCHW4c", "kernel_layout": "OIHW4i8o"}
     call = relay.nn.conv2d(x, w, kernel_size=(3, 3), channels=16, **layouts)
@@ -228,7 +228,7 @@ def test_a_kernel_in_blocks_needs_no_type() -> None:
     assert solved(call, [x.checked_type, None])[1].shape == (2, 2, 3, 3, 4, 8)
 
 
-def test_several_results_are_one_container() -> None:
+def test_several_results_are_returned_in_an_adt() -> None:
     x = var("x", (2,))
     for kind in ("graph", "debug", "vm"):
         made = value(relay.Function([x], relay.Tuple([x, x + x])), np.ones(2, "float32"), kind=kind)
@@ -245,21 +245,21 @@ def test_modules_of_operators_can_be_imported() -> None:
         _ = module.no_such_operator
 
 
-def test_a_module_below_one_that_is_absent_is_absent() -> None:
+def test_a_submodule_of_an_absent_module_is_absent() -> None:
     module = importlib.import_module("tvmlite.tvm.topi.cuda.conv3d_winograd")
     with pytest.raises(UnsupportedError, match=r"tvm\.topi\.cuda\.conv3d_winograd\.tile_size") as raised:
         module.tile_size()
     assert "there is code for CPUs only" in str(raised.value)
 
 
-def test_an_extent_computed_of_any_is_any() -> None:
+def test_an_extent_computed_from_any_is_any() -> None:
     x = var("x", (relay.Any(), 3))
     made = run_infer_type(relay.concatenate([x, x], 0)).checked_type
     assert made == relay.TensorType((relay.Any(), 3))
     assert made != relay.TensorType((4, 3))
 
 
-def test_boxes_are_wanted_without_indices() -> None:
+def test_non_max_suppression_may_return_boxes_without_indices() -> None:
     data = np.array([[[0, 0.9, 0, 0, 4, 4], [0, 0.8, 0, 0, 4, 5], [0, 0.7, 8, 8, 9, 9]]], "float32")
     pair = relay.split(var("x", (2, 3, 6)), 2)
     boxes, count = pair[0], var("n", (1,), "int32")
@@ -272,7 +272,7 @@ def test_boxes_are_wanted_without_indices() -> None:
     np.testing.assert_array_equal(found[0, :, 1], np.array([0.9, -1, 0.7], "float32"))
 
 
-def test_every_node_of_one_of_several_results_is_visited() -> None:
+def test_one_of_several_results_is_visited_as_a_node() -> None:
     seen: list[Any] = []
     first = relay.split(var("x", (2, 3)), 2)[0]
     relay.analysis.post_order_visit(first, seen.append)
@@ -280,7 +280,7 @@ def test_every_node_of_one_of_several_results_is_visited() -> None:
 
 
 @pytest.mark.parametrize("transpose_a", [False, True])
-def test_matrices_with_axes_before_are_multiplied(transpose_a: bool) -> None:
+def test_matmul_accepts_leading_axes(transpose_a: bool) -> None:
     data, weight = drawn(2, 3, 4), drawn(5, 3 if transpose_a else 4)
     x, w = var("x", data.shape), var("w", weight.shape)
     made = relay.nn.matmul(x, w, units=5, transpose_a=transpose_a, transpose_b=True)
@@ -292,7 +292,7 @@ def test_matrices_with_axes_before_are_multiplied(transpose_a: bool) -> None:
     assert run_infer_type(made).checked_type == relay.TensorType((n, 3, 5))
 
 
-def test_inputs_of_any_size_along_an_axis_are_one_function() -> None:
+def test_flexible_shape_dispatch_accepts_any_size_along_an_axis() -> None:
     x, w = relay.var("x", shape=(4, 6)), relay.var("w", shape=(5, 6))
     products = relay.Function([x, w], relay.nn.relu(relay.nn.dense(x, w)))
     mod = tvm.IRModule.from_expr(products)
@@ -308,7 +308,7 @@ def test_inputs_of_any_size_along_an_axis_are_one_function() -> None:
     assert [str(one.type_annotation.shape[0]) for one in rows["main"].params] == ["any_size_0", "5"]
 
 
-def test_equal_steps_of_all_axes_are_those_of_the_image() -> None:
+def test_equal_strides_of_four_axes_are_reduced_to_two() -> None:
     x, w = relay.var("x", shape=(2, 3, 9, 9)), relay.var("w", shape=(3, 2, 2))
 
     made = relay.image.dilation2d(x, w, strides=[2, 2, 2, 2], dilations=[1, 1, 1, 1])
@@ -319,12 +319,12 @@ def test_equal_steps_of_all_axes_are_those_of_the_image() -> None:
         _ = relay.image.dilation2d(x, w, strides=[1, 2, 2, 1]).checked_type
 
 
-def test_modules_of_operators_have_what_they_import() -> None:
+def test_modules_of_operators_have_const_and_tuple() -> None:
     assert relay.op.const(1.0).data.dtype == "float32"
     assert relay.op.transform.Tuple is relay.op.Tuple is relay.Tuple
 
 
-def test_a_batch_of_another_size_changes_the_types_that_follow_from_it() -> None:
+def test_change_batch_updates_dependent_types() -> None:
     x, w, y = relay.var("x", shape=(1, 6)), relay.var("w", shape=(5, 6)), relay.var("y")
     body = relay.Let(y, relay.nn.dense(x, w), relay.nn.relu(y))
     mod = relay.transform.InferType()(tvm.IRModule.from_expr(relay.Function([x, w], body)))
@@ -345,7 +345,7 @@ def test_a_batch_of_another_size_changes_the_types_that_follow_from_it() -> None
         ({"input_indices": [1]}, r"input_indices is \[1\], main has 1 parameters"),
     ],
 )
-def test_what_flexible_sizes_cannot_be_of_is_named(options: Any, text: str) -> None:
+def test_invalid_options_of_flexible_shape_dispatch_are_errors(options: Any, text: str) -> None:
     x = relay.var("x", shape=(4, 6))
     mod = tvm.IRModule.from_expr(relay.Function([x], relay.exp(x)))
 
@@ -354,7 +354,7 @@ def test_what_flexible_sizes_cannot_be_of_is_named(options: Any, text: str) -> N
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
-def test_a_division_by_a_constant_is_a_product(dtype: str) -> None:
+def test_a_division_by_a_constant_becomes_a_product(dtype: str) -> None:
     x = relay.var("x", shape=(2, 3), dtype=dtype)
     divisor = np.array([1.5, -4.0, 3.0], dtype)
 
@@ -366,7 +366,7 @@ def test_a_division_by_a_constant_is_a_product(dtype: str) -> None:
     np.testing.assert_allclose(found, given / divisor, rtol=1e-6)
 
 
-def test_other_divisions_stay_divisions() -> None:
+def test_other_divisions_are_kept() -> None:
     x = relay.var("x", shape=(3,), dtype="int32")
     y = relay.var("y", shape=(3,))
     mod = tvm.IRModule.from_expr(relay.Tuple([x / relay.const(2, "int32"), relay.const(1.0) / y]))

@@ -1,4 +1,4 @@
-"""``relay.transform.gradient``: each rule against differences of values, and what functions it takes."""
+"""``relay.transform.gradient``: each rule compared with finite differences, and supported functions."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def run(function: Any, *arrays: Any) -> Any:
 
 
 @pytest.mark.parametrize("name", RULES)
-def test_a_gradient_says_how_the_result_changes(name: str) -> None:
+def test_a_gradient_matches_finite_differences(name: str) -> None:
     build, shapes = RULES[name]
     source = np.random.default_rng(3)
     inputs = [relay.var(f"x{n}", shape=shape, dtype="float64") for n, shape in enumerate(shapes)]
@@ -127,7 +127,7 @@ def test_a_gradient_has_a_gradient() -> None:
 
 
 @pytest.mark.parametrize("chosen", [True, False])
-def test_a_branch_that_is_not_taken_has_no_part(chosen: bool) -> None:
+def test_a_branch_not_taken_contributes_no_gradient(chosen: bool) -> None:
     c, x, y = relay.var("c", shape=(), dtype="bool"), relay.var("x", shape=(2,)), relay.var("y", shape=(2,))
     function = relay.Function([c, x, y], relay.If(c, x * x, y * x))
     a, b = np.array([1, 2], "float32"), np.array([3, 4], "float32")
@@ -139,7 +139,7 @@ def test_a_branch_that_is_not_taken_has_no_part(chosen: bool) -> None:
     np.testing.assert_allclose(of_y, 0 * a if chosen else a)
 
 
-def test_tuples_and_parameters_that_are_not_read_have_gradients() -> None:
+def test_tuples_and_unread_parameters_have_gradients() -> None:
     pair = relay.var("pair", relay.TupleType([relay.TensorType((2,)), relay.TensorType((2,))]))
     other = relay.var("other", shape=(3,))
     body = relay.Tuple([relay.TupleGetItem(pair, 0) * relay.const(2.0), relay.TupleGetItem(pair, 0)])
@@ -152,7 +152,7 @@ def test_tuples_and_parameters_that_are_not_read_have_gradients() -> None:
     np.testing.assert_array_equal(unread, [0, 0, 0])
 
 
-def test_functions_of_a_module_are_put_where_they_are_called() -> None:
+def test_the_gradient_inlines_functions_of_the_module() -> None:
     x, y = relay.var("x", shape=(2,)), relay.var("y", shape=(2,))
     double, twice = relay.GlobalVar("double"), relay.GlobalVar("twice")
     mod = tvm.IRModule({double: relay.Function([x], x + x), twice: relay.Function([y], double(double(y)))})
@@ -167,7 +167,7 @@ def test_functions_of_a_module_are_put_where_they_are_called() -> None:
     np.testing.assert_array_equal(all_found, [4, 4])
 
 
-def test_the_first_of_equal_elements_of_a_window_has_its_gradient() -> None:
+def test_max_pool_gradient_goes_to_the_first_of_equal_elements() -> None:
     x = relay.var("x", shape=(1, 1, 2, 3))
     _, (found,) = run(
         gradient(relay.Function([x], relay.nn.max_pool2d(x, (2, 2)))), np.zeros((1, 1, 2, 3), "f4")
@@ -176,7 +176,7 @@ def test_the_first_of_equal_elements_of_a_window_has_its_gradient() -> None:
     np.testing.assert_array_equal(found[0, 0], [[1, 1, 0], [0, 0, 0]])
 
 
-def test_what_has_no_gradient_is_named() -> None:
+def test_an_operator_without_a_gradient_is_named() -> None:
     x = relay.var("x", shape=(1, 1, 4, 4))
     scaled = relay.Function([x], relay.nn.lrn(x))
     with pytest.raises(UnsupportedError, match=r"gradient: there is no rule for nn\.lrn"):
@@ -189,7 +189,7 @@ def test_what_has_no_gradient_is_named() -> None:
     assert not run(gradient(rounded), np.ones((1, 1, 4, 4), "float32"))[1][0].any()
 
 
-def test_gradients_are_compared_with_differences(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_check_grad_compares_gradients_with_differences(monkeypatch: pytest.MonkeyPatch) -> None:
     x, y = relay.var("x", shape=(2,), dtype="float64"), relay.var("y", shape=(2,), dtype="float64")
     function = relay.Function([x, y], relay.exp(x) * y)
     inputs = [np.ones(2), np.full(2, 3.0)]

@@ -1,4 +1,4 @@
-"""Functions of a module put where they are called, and passes in functions that are local to another."""
+"""Inlining of functions of a module, and passes over functions local to another one."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def names(mod: Any) -> set[str]:
 
 
 def module(body: Callable[..., Any], **functions: Any) -> Any:
-    """A module of ``functions`` and ``main``, whose body is made of its variable and their names."""
+    """A module of ``functions`` and a ``main``; ``body`` makes its body from its variable and their names."""
     mod, x = tvm.IRModule(), vector("x")
     called = {name: relay.GlobalVar(name) for name in functions}
     for name, one in functions.items():
@@ -40,7 +40,7 @@ def same(found: Any, expected: Any) -> None:
     tvm.ir.assert_structural_equal(found, expected, map_free_vars=True)
 
 
-def test_functions_in_functions_are_inlined_and_those_that_nothing_names_go() -> None:
+def test_nested_calls_are_inlined_and_unused_functions_removed() -> None:
     p, q = vector("p"), vector("q")
     mod = module(
         lambda x, outer, **_: outer(x),
@@ -51,7 +51,7 @@ def test_functions_in_functions_are_inlined_and_those_that_nothing_names_go() ->
     same(transform.Inline()(mod), module(lambda x: relay.exp(x) + x))
 
 
-def test_a_function_that_is_a_value_stands_in_the_place_of_its_name() -> None:
+def test_a_function_used_as_a_value_replaces_its_name() -> None:
     one, two = (marked(relay.Function([], relay.const(number))) for number in (1, 2))
     flag = relay.var("flag", shape=(), dtype="bool")
     mod = tvm.IRModule()
@@ -65,7 +65,7 @@ def test_a_function_that_is_a_value_stands_in_the_place_of_its_name() -> None:
     same(found["main"], relay.Function([flag], relay.Call(relay.If(flag, one, two), [])))
 
 
-def test_a_function_for_another_compiler_stays_whole() -> None:
+def test_a_function_for_another_compiler_is_inlined_as_a_whole() -> None:
     p = vector("p")
     theirs = marked(relay.Function([p], relay.exp(p)), Compiler="other")
 
@@ -74,7 +74,7 @@ def test_a_function_for_another_compiler_stays_whole() -> None:
     same(found, module(lambda x: x + relay.Call(theirs, [x])))
 
 
-def test_a_function_that_calls_itself_stays_and_what_it_calls_is_inlined() -> None:
+def test_a_recursive_function_is_kept_and_its_callees_inlined() -> None:
     p, i = relay.var("p", shape=(), dtype="int32"), relay.var("i", shape=(), dtype="int32")
     mod = tvm.IRModule()
     total, same_one = relay.GlobalVar("total"), relay.GlobalVar("same_one")
@@ -91,7 +91,7 @@ def test_a_function_that_calls_itself_stays_and_what_it_calls_is_inlined() -> No
     assert relay.create_executor("debug", mod=found).evaluate()(4).numpy() == 10
 
 
-def test_what_nothing_called_before_stays() -> None:
+def test_a_function_never_called_is_kept() -> None:
     p = vector("p")
 
     assert names(transform.Inline()(module(lambda x, f: x, f=marked(relay.Function([p], p))))) == {
@@ -100,7 +100,7 @@ def test_what_nothing_called_before_stays() -> None:
     }
 
 
-def test_each_instance_of_an_inlined_function_has_variables_of_its_own() -> None:
+def test_each_inlined_copy_has_its_own_variables() -> None:
     p, bound = vector("p"), relay.var("bound")
     helper = marked(relay.Function([p], relay.Let(bound, relay.exp(p), bound + bound)))
     mod = module(lambda x, f: f(x) + f(f(relay.negative(x))), f=helper)
@@ -114,7 +114,7 @@ def test_each_instance_of_an_inlined_function_has_variables_of_its_own() -> None
 
 
 def twice(body: Callable[[Any], Any]) -> Any:
-    """A local function of ``body``, called of what it gives."""
+    """A local function with ``body``, called on its own result."""
     x, p = vector("x"), vector("p")
     local = relay.Function([p], body(p))
     return relay.Function([x], relay.Call(local, [relay.Call(local, [x])]))
@@ -141,7 +141,7 @@ def let(value: Any, body: Callable[[Any], Any]) -> Any:
         (transform.ToGraphNormalForm, lambda p: let(p, relay.exp), relay.exp),
     ],
 )  # fmt: skip
-def test_a_pass_goes_into_a_local_function_which_stays_one(one: Any, before: Any, after: Any) -> None:
+def test_a_pass_rewrites_a_shared_local_function_once(one: Any, before: Any, after: Any) -> None:
     found = run_opt_pass(twice(before), one())
 
     same(run_opt_pass(found, transform.InferType()), run_opt_pass(twice(after), transform.InferType()))
@@ -155,7 +155,7 @@ def test_equal_expressions_of_a_local_function_become_one() -> None:
     assert found.body.op.body.args[0] is found.body.op.body.args[1]
 
 
-def test_groups_stay_as_they_are_under_passes_of_ours() -> None:
+def test_passes_do_not_change_fused_groups() -> None:
     fused = run_opt_pass(relay.Function([x := vector("x")], relay.exp(x)), transform.FuseOps())
 
     same(run_opt_pass(fused, transform.FastMath()), fused)

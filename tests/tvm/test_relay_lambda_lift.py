@@ -1,4 +1,4 @@
-"""``LambdaLift``: functions inside of functions become functions of the module, which compute the same."""
+"""``LambdaLift``: functions inside functions become functions of the module, which computes the same."""
 
 from __future__ import annotations
 
@@ -48,7 +48,9 @@ CALLS_ITSELF_ALONE = """
         (CALLS_ITSELF_ALONE, 2, 0, 8 * DATA),
     ],
 )
-def test_functions_are_taken_out(body: str, functions: int, closures: int, wanted: Any) -> None:
+def test_inner_functions_become_functions_of_the_module(
+    body: str, functions: int, closures: int, wanted: Any
+) -> None:
     mod = tvm.parser.parse(f'#[version = "0.0.5"]\ndef @main(%x: Tensor[(2), float32]) {{ {body} }}')
 
     lifted = transform.LambdaLift()(mod)
@@ -61,13 +63,13 @@ def test_functions_are_taken_out(body: str, functions: int, closures: int, wante
     np.testing.assert_allclose(found.numpy(), wanted, rtol=1e-6)
 
 
-def test_a_group_of_operators_and_a_module_without_inner_functions_stay() -> None:
+def test_fused_groups_and_plain_modules_are_not_lifted() -> None:
     plain = tvm.IRModule.from_expr(relay.exp(relay.var("x", shape=(2,))))
     for mod in (plain, transform.FuseOps()(plain)):
         tvm.ir.assert_structural_equal(transform.LambdaLift()(mod), transform.InferType()(mod))
 
 
-def test_lifted_names_are_new() -> None:
+def test_lifted_functions_get_new_names() -> None:
     mod = tvm.parser.parse(
         f'#[version = "0.0.5"]\ndef @lifted_name0(%x: Tensor[(2), float32]) {{ {CALLED} }}'
     )

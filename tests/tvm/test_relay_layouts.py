@@ -1,4 +1,4 @@
-"""``relay.transform.ConvertLayout`` and ``AlterOpLayout``: what follows in another layout."""
+"""``relay.transform.ConvertLayout`` and ``AlterOpLayout``, and the operators that take the new layout."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def back(expr: Any, source: str = "NCHW", target: str = "NHWC") -> Any:
 
 
 def turned() -> Any:
-    """The convolution in NCHW of data and kernel that are NHWC."""
+    """The convolution in NCHW of data and a kernel given in NHWC and HWIO."""
     return conv(back(data("NHWC"), "NHWC", "NCHW"), back(kernel("NHWC"), "HWIO", "OIHW"), "NCHW")
 
 
@@ -86,7 +86,7 @@ FOLLOWING: list[tuple[Callable[[Any], Any], Callable[[Any], Any]]] = [
         lambda y: relay.image.resize2d(y, (12, 10), layout="NHWC"),
         lambda y: back(relay.image.resize2d(y, (12, 10), layout="NCHW")),
     ),
-    # these read the values in an order of their own
+    # these depend on the order of the values
     (lambda y: relay.reshape(y, (-1,)), lambda y: relay.reshape(back(y), (-1,))),
     (relay.nn.batch_flatten, lambda y: relay.nn.batch_flatten(back(y))),
     (lambda y: relay.cumsum(y, axis=3), lambda y: relay.cumsum(back(y), axis=3)),
@@ -94,7 +94,7 @@ FOLLOWING: list[tuple[Callable[[Any], Any], Callable[[Any], Any]]] = [
 
 
 @pytest.mark.parametrize(("before", "after"), FOLLOWING)
-def test_operators_behind_a_convolution_follow_it(before: Any, after: Any) -> None:
+def test_operators_after_a_convolution_take_its_layout(before: Any, after: Any) -> None:
     given = before(conv(data("NHWC"), kernel("NHWC"), "NHWC"))
 
     made = to_nchw(given)
@@ -104,7 +104,7 @@ def test_operators_behind_a_convolution_follow_it(before: Any, after: Any) -> No
         np.testing.assert_allclose(one, other, rtol=1e-4, atol=1e-4)
 
 
-def test_what_is_in_the_layout_stays_the_same() -> None:
+def test_a_module_already_in_the_layout_is_unchanged() -> None:
     given = run_opt_pass(of(relay.exp(conv(data("NCHW"), kernel("NCHW"), "NCHW"))), transform.InferType())
 
     kept = run_opt_pass(given, transform.ConvertLayout({"nn.conv2d": ["NCHW", "default"]}))
@@ -112,7 +112,7 @@ def test_what_is_in_the_layout_stays_the_same() -> None:
     assert transform.ConvertLayout({})(tvm.IRModule.from_expr(given))["main"] is given
 
 
-def test_layers_can_be_left_out_and_pools_have_layouts_of_their_own() -> None:
+def test_layers_can_be_skipped_and_pools_have_their_own_layout() -> None:
     first = conv(data("NHWC"), kernel("NHWC"), "NHWC")
     second = relay.nn.max_pool2d(conv(first, relay.var("u", shape=(3, 3, 8, 8)), "NHWC"), 2, layout="NHWC")
     with transform.LayoutConfig(skip_layers=[0]):
@@ -130,7 +130,7 @@ def test_layers_can_be_left_out_and_pools_have_layouts_of_their_own() -> None:
     np.testing.assert_allclose(values(made)[0], values(of(second))[0], rtol=1e-4, atol=1e-4)
 
 
-def test_channels_in_blocks_keep_the_values() -> None:
+def test_blocked_channels_keep_the_values() -> None:
     given = conv(data("NCHW"), kernel("NCHW"), "NCHW")
     given = relay.nn.relu(relay.concatenate([given, given], axis=1)) * relay.var("v", shape=(16, 1, 1))
 
@@ -139,7 +139,7 @@ def test_channels_in_blocks_keep_the_values() -> None:
 
     assert "nn.contrib_conv2d_NCHWc" in str(made)
     np.testing.assert_allclose(values(made)[0], values(of(given))[0], rtol=1e-4, atol=1e-4)
-    assert "layout_transform" not in str(odd)  # 8 channels are no blocks of 3
+    assert "layout_transform" not in str(odd)  # 8 channels do not divide into blocks of 3
 
 
 def alter(attrs: Any, inputs: Any, types: Any, result: Any) -> Any:
@@ -147,7 +147,7 @@ def alter(attrs: Any, inputs: Any, types: Any, result: Any) -> Any:
     return relay.nn.conv2d(*inputs, **{**dict(attrs), "data_layout": "NHWC", "kernel_layout": "HWIO"})
 
 
-def test_a_rule_of_the_program_alters_layouts() -> None:
+def test_a_user_defined_rule_alters_layouts() -> None:
     given = relay.exp(conv(data("NCHW"), kernel("NCHW"), "NCHW"))
     with TempOpAttr("nn.conv2d", "FTVMAlterOpLayout", alter):
         made = run_opt_pass(of(given), transform.AlterOpLayout())
@@ -171,12 +171,12 @@ def test_a_rule_of_the_program_alters_layouts() -> None:
         ({"nn.conv2d": ["NWHC", "default"]}, ConfigError, "no default kernel layout for data in NWHC"),
     ],
 )
-def test_layouts_that_cannot_be_asked_for_are_named(layouts: Any, error: Any, text: str) -> None:
+def test_invalid_layouts_of_convert_layout_are_errors(layouts: Any, error: Any, text: str) -> None:
     with pytest.raises(error, match=text):
         transform.ConvertLayout(layouts)
 
 
-def test_a_convolution_in_blocks_has_a_kernel_in_blocks_and_runs() -> None:
+def test_a_blocked_convolution_infers_its_kernel_and_runs() -> None:
     x, w = relay.var("x", shape=(1, 2, 5, 5, 4)), relay.var("w")
     blocked = {"data_layout": "NCHW4c", "kernel_layout": "OIHW4i8o", "out_layout": "NCHW8c"}
     y = relay.nn.conv2d(x, w, channels=8, kernel_size=(3, 3), padding=(1, 1), **blocked)
@@ -231,7 +231,7 @@ IN_BLOCKS: list[tuple[Callable[[Any], Any], Callable[[Any], Any]]] = [
 
 
 @pytest.mark.parametrize(("before", "after"), IN_BLOCKS)
-def test_operators_behind_channels_in_blocks_follow_them(before: Any, after: Any) -> None:
+def test_operators_after_a_blocked_convolution_take_its_layout(before: Any, after: Any) -> None:
     given = before(conv(data("NCHW"), kernel("NCHW"), "NCHW"))
 
     made = altered(given, layouts(data_layout="NCHW4c"))
@@ -245,7 +245,7 @@ def test_operators_behind_channels_in_blocks_follow_them(before: Any, after: Any
     np.testing.assert_allclose(values(made)[0], values(of(given))[0], rtol=1e-4, atol=1e-4)
 
 
-def test_a_slice_that_cuts_blocks_is_of_the_layout_there_was() -> None:
+def test_a_slice_across_blocks_uses_the_original_layout() -> None:
     given = relay.strided_slice(conv(data("NCHW"), kernel("NCHW"), "NCHW"), [3], [8], axes=[1])
 
     made = altered(given, layouts(data_layout="NCHW4c"))
@@ -254,7 +254,7 @@ def test_a_slice_that_cuts_blocks_is_of_the_layout_there_was() -> None:
     np.testing.assert_allclose(values(made)[0], values(of(given))[0], rtol=1e-4, atol=1e-4)
 
 
-def test_a_kernel_with_both_channels_in_blocks_is_a_convolution_of_any_layout() -> None:
+def test_a_kernel_blocked_in_both_channels_gives_conv2d_nchwc() -> None:
     given = relay.nn.relu(conv(data("NCHW"), kernel("NCHW"), "NCHW"))
 
     made = run_opt_pass(of(given), transform.ConvertLayout({"nn.conv2d": ["NCHW4c", "OIHW4i4o"]}))
@@ -268,7 +268,7 @@ def test_a_kernel_with_both_channels_in_blocks_is_a_convolution_of_any_layout() 
     np.testing.assert_allclose(values(made)[0], values(of(given))[0], rtol=1e-4, atol=1e-4)
 
 
-def test_normalizing_over_an_axis_follows_a_convolution() -> None:
+def test_l2_normalize_takes_the_layout_of_a_convolution() -> None:
     given = relay.nn.l2_normalize(conv(data("NHWC"), kernel("NHWC"), "NHWC"), 1e-3, axis=[2, 3])
 
     made = to_nchw(given)
@@ -278,13 +278,13 @@ def test_normalizing_over_an_axis_follows_a_convolution() -> None:
 
 
 def softmax_moves(attrs: Any, new: Any, old: Any, types: Any) -> Any:
-    """The axis of a softmax is where the layout has it."""
+    """Map the axis of a softmax to its position in the layout."""
     first = old[0] if new is None else new[0]
     axis = first.index_of(old[0][attrs["axis"]])
     return InferCorrectLayoutOutput([first], [first], {**attrs, "axis": axis})
 
 
-def test_a_rule_of_the_program_says_how_layouts_pass() -> None:
+def test_a_user_defined_rule_infers_layouts() -> None:
     given = relay.nn.softmax(conv(data("NHWC"), kernel("NHWC"), "NHWC"), axis=-1)
 
     with TempOpAttr("nn.softmax", "FInferCorrectLayout", softmax_moves):
@@ -301,7 +301,7 @@ def test_a_rule_of_the_program_says_how_layouts_pass() -> None:
         (InferCorrectLayoutOutput(["NHWC"], ["NHWC"], {}), r"gives \('NHWC',\), expected those of tvm.tir"),
     ],
 )
-def test_what_a_rule_of_layouts_gives_is_checked(gives: Any, text: str) -> None:
+def test_the_result_of_a_layout_rule_is_checked(gives: Any, text: str) -> None:
     with (
         TempOpAttr("nn.softmax", "FInferCorrectLayout", lambda *_: gives),
         pytest.raises(ConfigError, match=text),
@@ -320,7 +320,7 @@ def test_what_a_rule_of_layouts_gives_is_checked(gives: Any, text: str) -> None:
         lambda y: relay.nn.adaptive_avg_pool2d(y, (2, 3)),
     ],
 )
-def test_what_depends_on_the_order_of_axes_keeps_its_values(behind: Any, layouts: Any) -> None:
+def test_operators_that_depend_on_axis_order_keep_their_values(behind: Any, layouts: Any) -> None:
     given = behind(conv(data("NCHW"), kernel("NCHW"), "NCHW"))
 
     made = run_opt_pass(of(given), transform.ConvertLayout({"nn.conv2d": layouts}))
@@ -328,7 +328,7 @@ def test_what_depends_on_the_order_of_axes_keeps_its_values(behind: Any, layouts
     np.testing.assert_allclose(values(made)[0], values(of(given))[0], rtol=1e-4, atol=1e-4)
 
 
-def test_a_rule_of_an_operator_through_which_no_layout_passes_is_asked() -> None:
+def test_alter_op_layout_rules_apply_to_any_operator() -> None:
     x = relay.var("x", shape=(4, 6))
     given = relay.cumsum(x, axis=1)
 
@@ -339,7 +339,7 @@ def test_a_rule_of_an_operator_through_which_no_layout_passes_is_asked() -> None
         altered(given, lambda attrs, inputs, *_: relay.transpose(inputs[0]), "cumsum")
 
 
-def test_a_dense_layer_takes_a_weight_in_blocks() -> None:
+def test_a_dense_layer_can_use_a_packed_weight() -> None:
     x, w = relay.var("x", shape=(4, 8)), relay.var("w", shape=(32, 8))
 
     def packed(attrs: Any, inputs: Any, *_: Any) -> Any:
@@ -352,7 +352,7 @@ def test_a_dense_layer_takes_a_weight_in_blocks() -> None:
     np.testing.assert_allclose(values(made)[0], values(of(relay.nn.dense(x, w)))[0], rtol=1e-4, atol=1e-4)
 
 
-def test_a_list_among_attributes_prints_as_tvms() -> None:
+def test_a_list_attribute_prints_as_in_tvm() -> None:
     call = conv(data("NCHW"), kernel("NCHW"), "NCHW")
 
     assert str(call.attrs.kernel_size) == "[3, 3]"

@@ -1,4 +1,4 @@
-"""What ``relay.transform.Legalize`` does without rules of a program, and tables in place of functions."""
+"""``relay.transform.Legalize`` without user-defined rules, and lookup tables in place of functions."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def legalized(expr: Any) -> Any:
         ("int16", (-128, 127), False),
     ],
 )
-def test_a_clip_to_the_bounds_of_what_is_requantized_goes(
+def test_a_clip_to_the_limits_of_a_requantized_dtype_is_removed(
     dtype: str, bounds: tuple[int, int], goes: bool
 ) -> None:
     x = relay.var("x", shape=(4,), dtype="int32")
@@ -40,13 +40,13 @@ def test_a_clip_to_the_bounds_of_what_is_requantized_goes(
     tvm.ir.assert_structural_equal(legalized(clipped), run_infer_type(given if goes else clipped))
 
 
-def test_a_clip_of_anything_else_stays() -> None:
+def test_another_clip_is_kept() -> None:
     clipped = relay.clip(relay.var("x", shape=(4,), dtype="int8"), -128, 127)
 
     tvm.ir.assert_structural_equal(legalized(clipped), run_infer_type(clipped))
 
 
-def test_a_rule_of_ones_own_is_for_quantized_operators() -> None:
+def test_a_user_defined_rule_legalizes_a_quantized_operator() -> None:
     def wider(attrs: Any, args: list[Any], types: list[Any]) -> Any:
         return relay.cast(relay.qnn.op.requantize(*args, **{**attrs, "out_dtype": "int32"}), types[-1].dtype)
 
@@ -62,12 +62,12 @@ def test_a_rule_of_ones_own_is_for_quantized_operators() -> None:
     tvm.ir.assert_structural_equal(made, run_infer_type(wanted))
 
 
-def test_hardswish_of_numpy() -> None:
+def test_hardswish_func_matches_values_by_hand() -> None:
     assert hardswish_func(np.array([-4.0, -3, 0, 1, 3, 4])).tolist() == [0, 0, 0, 4 / 6, 3, 4]
 
 
 @pytest.mark.parametrize(("taken", "given"), [("int8", "int8"), ("uint8", "int8"), ("int8", "uint8")])
-def test_a_function_is_a_table_of_integers(taken: str, given: str) -> None:
+def test_a_function_becomes_an_integer_lookup_table(taken: str, given: str) -> None:
     integers = np.arange(256, dtype="uint8").view(taken).reshape(2, 128)
     zero, out = (0 if dtype == "int8" else 128 for dtype in (taken, given))
     parameters = (relay.const(1 / 64), relay.const(zero), relay.const(1 / 100), relay.const(out))
@@ -91,7 +91,7 @@ def test_a_function_is_a_table_of_integers(taken: str, given: str) -> None:
         (ONE, "float32", "dtype float32, expected an int's of 16 bits at most"),
     ],
 )
-def test_what_has_no_table_is_named(scale: Any, dtype: str, text: str) -> None:
+def test_an_unsupported_lookup_table_is_an_error(scale: Any, dtype: str, text: str) -> None:
     with pytest.raises(ConfigError, match=text):
         canonicalizations.create_integer_lookup_op(
             relay.var("x", shape=(2,), dtype="int8"), np.exp, scale, ZERO, ONE, ZERO, in_dtype=dtype

@@ -1,4 +1,4 @@
-"""``relay.loops.while_loop``: what it gives, compiled and interpreted."""
+"""``relay.loops.while_loop``: its results, compiled and interpreted."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def test_the_body_runs_while_the_condition_holds(kind: str, limit: int) -> None:
     np.testing.assert_array_equal(found.numpy(), row + limit * step)
 
 
-def test_mistakes_are_named() -> None:
+def test_mistakes_in_while_loop_are_errors() -> None:
     with pytest.raises(TypeInferError, match="loop_bodies gives 1 values, expected 2, one for each"):
         while_loop(below(3), [INDEX, ROW], lambda i, row: (i,))
     with pytest.raises(TypeInferError, match=r"loop_vars\[0\], 'z', has no type, expected one"):
@@ -48,7 +48,7 @@ def test_mistakes_are_named() -> None:
         relay.transform.InferType()(tvm.IRModule.from_expr(longer))
 
 
-def test_the_condition_of_a_branch_is_a_bool() -> None:
+def test_the_condition_of_a_branch_is_inferred_to_be_a_bool() -> None:
     b = relay.var("b")
     main = relay.Function([b], relay.If(b, relay.const(1), relay.const(2)))
 

@@ -1,4 +1,4 @@
-"""TVM's relay nodes: constructors, fields, types, visitors; over our own."""
+"""TVM's relay nodes on top of our own: constructors, fields, types, visitors."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def test_a_call_has_the_fields_of_tvm() -> None:
     assert isinstance(call, nodes.Call)
 
 
-def test_attributes_of_functions_are_given_in_several_ways() -> None:
+def test_attributes_of_functions_may_be_given_in_several_ways() -> None:
     x = relay.var("x", shape=(2,))
     made = relay.Function([x], x, attrs=tvm.ir.make_node("DictAttrs", level=3))
 
@@ -44,14 +44,14 @@ def test_attributes_of_functions_are_given_in_several_ways() -> None:
     assert (tvm._ffi.base.TVMError, tvm._ffi.register_func) == (TvmliteError, tvm.register_func)
 
 
-def test_an_attribute_that_is_not_there_is_named() -> None:
+def test_error_of_a_missing_attribute_lists_the_known_ones() -> None:
     call = relay.nn.softmax(relay.var("x", shape=(2, 3)))
 
     with pytest.raises(AttributeError, match="no attribute 'axes'; there are axis"):
         call.attrs.axes  # noqa: B018
 
 
-def test_a_constant_holds_an_array_of_tvm() -> None:
+def test_a_constant_holds_an_ndarray() -> None:
     one = relay.const([1.5, 2.5])
 
     assert isinstance(one.data, tvm.nd.NDArray)
@@ -59,7 +59,7 @@ def test_a_constant_holds_an_array_of_tvm() -> None:
     assert str(one.data.dtype) == "float32"
 
 
-def test_types_compare_by_their_parts_and_dimensions_by_name() -> None:
+def test_types_are_compared_by_structure_and_dimensions_by_name() -> None:
     n = te.var("n")
     x = relay.var("x", shape=(n, 4))
     joined = run_infer_type(relay.concatenate([x, x], axis=0))
@@ -73,7 +73,7 @@ def test_types_compare_by_their_parts_and_dimensions_by_name() -> None:
     )
 
 
-def test_extents_may_be_rounded_products_of_floats() -> None:
+def test_extents_may_be_rounded_products_with_whole_floats() -> None:
     n, by = te.size_var("n"), tvm.tir.const
 
     assert relay.TensorType((tvm.tir.Cast("int32", te.round(n * by(2.0, "float64"))),)) == relay.TensorType(
@@ -84,7 +84,7 @@ def test_extents_may_be_rounded_products_of_floats() -> None:
             relay.TensorType((tvm.tir.Cast("int32", te.round(wrong)),))
 
 
-def test_types_are_shown_as_tvm_shows_them() -> None:
+def test_types_are_printed_as_in_tvm() -> None:
     made = relay.FuncType([relay.TensorType((2,))], relay.TensorType((relay.Any(), 3), "int8"))
 
     assert str(made) == "fn (Tensor[(2), float32]) -> Tensor[(?, 3), int8]"
@@ -92,7 +92,7 @@ def test_types_are_shown_as_tvm_shows_them() -> None:
     assert str(relay.IncompleteType()) == "_"
 
 
-def test_a_variable_without_a_type_gets_one_from_what_reads_it() -> None:
+def test_the_type_of_a_variable_is_inferred_from_its_readers() -> None:
     function = small()
 
     assert function.params[1].type_annotation is None
@@ -111,7 +111,7 @@ def test_a_variable_without_a_type_gets_one_from_what_reads_it() -> None:
         (lambda d, w: relay.nn.prelu(d, w, axis=1), (4,)),
     ],
 )
-def test_weights_follow_from_attributes(make: object, expected: tuple[int, ...]) -> None:
+def test_types_of_weights_are_inferred_from_attributes(make: object, expected: tuple[int, ...]) -> None:
     weight = relay.var("w")
     call = make(relay.var("d", shape=(1, 4, 9, 9)), weight)  # type: ignore[operator]
 
@@ -120,21 +120,21 @@ def test_weights_follow_from_attributes(make: object, expected: tuple[int, ...])
     assert found.params[1].checked_type.concrete_shape == expected
 
 
-def test_a_type_that_nothing_determines_is_an_error_that_names_the_variable() -> None:
+def test_error_of_an_undetermined_parameter_type_names_the_variable() -> None:
     x = relay.var("mystery")
 
     with pytest.raises(TypeInferError, match="the type of %mystery is not determined"):
         run_infer_type(relay.Function([x], relay.nn.relu(x)))
 
 
-def test_a_function_that_is_called_gives_its_parameters_types() -> None:
+def test_parameter_types_are_inferred_from_a_call() -> None:
     x, y = relay.var("x"), relay.var("y", shape=(2,))
     twice = relay.Function([x], relay.add(x, x))
 
     assert run_infer_type(relay.Call(twice, [y])).checked_type == relay.TensorType((2,))
 
 
-def test_a_variable_that_a_function_of_the_module_takes_has_the_parameters_type() -> None:
+def test_the_type_of_an_argument_is_inferred_from_the_called_function() -> None:
     x, y = relay.var("x", shape=(2, 3)), relay.var("y")
     mod = tvm.IRModule({"double": relay.Function([x], x + x)})
     mod["main"] = relay.Function([y], mod.get_global_var("double")(y))
@@ -157,7 +157,7 @@ def test_functions_of_a_module_call_each_other_by_name() -> None:
         mod["triple"]
 
 
-def test_two_modules_may_have_functions_of_one_name_and_other_types() -> None:
+def test_two_modules_may_have_equally_named_functions_of_other_types() -> None:
     for extent in (2, 5):
         f, x = relay.GlobalVar("f"), relay.var("x", shape=(extent,))
         mod = tvm.IRModule({f: relay.Function([x], relay.exp(x))})
@@ -165,7 +165,7 @@ def test_two_modules_may_have_functions_of_one_name_and_other_types() -> None:
         assert relay.transform.InferType()(mod)["main"].ret_type == relay.TensorType((extent,))
 
 
-def test_a_function_that_calls_itself_is_typed_and_interpreted() -> None:
+def test_a_recursive_global_function_is_typed_and_interpreted() -> None:
     f, n = relay.GlobalVar("sum_to"), relay.var("n", shape=(), dtype="int32")
     step = n + f(n - relay.const(1))
     body = relay.If(relay.equal(n, relay.const(0)), relay.const(0), step)
@@ -180,7 +180,7 @@ def test_a_function_that_calls_itself_is_typed_and_interpreted() -> None:
         relay.create_executor("graph", mod=mod).evaluate(f)
 
 
-def test_a_function_of_a_let_that_calls_itself_is_typed_and_interpreted() -> None:
+def test_a_recursive_let_function_is_typed_and_interpreted() -> None:
     loop, n, total = (
         relay.var("loop"),
         relay.var("n", shape=(), dtype="int32"),
@@ -209,7 +209,7 @@ def test_a_function_may_be_a_value() -> None:
     assert found.numpy() == 12
 
 
-def test_split_gives_what_can_be_counted_and_unpacked() -> None:
+def test_split_returns_a_wrapper_with_length_and_unpacking() -> None:
     first, second = relay.split(relay.var("x"), 2, axis=1)
     pair = relay.split(relay.var("x", shape=(2, 6)), 2, axis=1)
     assert [one.index for one in relay.concatenate(pair, 1).args[0].fields] == [0, 1]
@@ -221,7 +221,7 @@ def test_split_gives_what_can_be_counted_and_unpacked() -> None:
     assert run_infer_type(pair.astuple()).checked_type == relay.TupleType([relay.TensorType((2, 3))] * 2)
 
 
-def test_positional_arguments_stand_in_the_order_of_tvm() -> None:
+def test_positional_arguments_are_in_the_order_of_tvm() -> None:
     x = relay.var("x", shape=(2, 3))
     one_hot = relay.one_hot(relay.const([0, 1]), relay.const(1.0), relay.const(0.0), 4, -1, "float32")
     assert run_infer_type(one_hot).checked_type == relay.TensorType((2, 4))
@@ -232,7 +232,7 @@ def test_positional_arguments_stand_in_the_order_of_tvm() -> None:
     assert relay.argsort(x, is_ascend=1).attrs.is_ascend is True
 
 
-def test_padding_is_written_for_both_ends() -> None:
+def test_padding_is_expanded_to_both_sides() -> None:
     image = relay.var("x", shape=(1, 1, 4, 4))
 
     assert relay.nn.max_pool2d(image, (2, 2), padding=(1, 0)).attrs.padding == (1, 0, 1, 0)
@@ -268,7 +268,7 @@ def test_visitors_see_every_node_once_and_mutators_rebuild() -> None:
         relay.ExprFunctor().visit(function)
 
 
-def test_analysis_answers_as_tvm_does() -> None:
+def test_analysis_functions_answer_as_in_tvm() -> None:
     x, y = relay.var("x", shape=(2,)), relay.var("y", shape=(2,))
     inner = relay.Let(y, relay.exp(x), y + x)
     seen: list[str] = []
@@ -328,12 +328,12 @@ def test_equality_is_up_to_the_names_of_bound_variables() -> None:
         (lambda: relay.TensorType([tvm.script.tir.int32(1)]), "TVMScript is not in tvmlite"),
     ],
 )
-def test_what_is_missing_or_wrong_is_named(use: object, message: str) -> None:
+def test_missing_names_and_wrong_arguments_are_errors(use: object, message: str) -> None:
     with pytest.raises(TvmliteError, match=message):
         use()  # type: ignore[operator]
 
 
-def test_the_type_of_an_expression_is_inferred_with_those_of_its_variables() -> None:
+def test_checked_type_infers_the_type_of_an_expression() -> None:
     x, double = relay.var("x", shape=(2, 3)), relay.var("double")
     let = relay.Let(double, relay.add(x, x), relay.concatenate([double, x], axis=1))
 
@@ -341,14 +341,14 @@ def test_the_type_of_an_expression_is_inferred_with_those_of_its_variables() -> 
     assert relay.Function([x], let).checked_type == relay.FuncType([x.type], relay.TensorType((2, 6)))
 
 
-def test_a_type_that_nothing_determines_is_named() -> None:
+def test_error_of_an_undetermined_type_names_the_variable() -> None:
     x = relay.var("unknown")
 
     with pytest.raises(TypeInferError, match="the type of %unknown is not determined"):
         _ = relay.add(x, x).checked_type
 
 
-def test_a_module_keeps_the_variable_that_names_a_function() -> None:
+def test_a_module_keeps_the_global_var_of_a_function() -> None:
     mod, name = tvm.IRModule(), relay.GlobalVar("f")
     mod[name] = relay.Function([], relay.const(1.0))
 

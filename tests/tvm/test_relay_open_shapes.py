@@ -1,4 +1,4 @@
-"""Data of extents that are not known: it is taken to fit, and a run in which it does not is an error."""
+"""Data with unknown extents is assumed to fit; a run in which it does not fit is an error."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def results(expr: Any, *given: np.ndarray) -> list[np.ndarray]:
         (relay.topk(X, 2, ret_type="values"), [numbers(2, 1)], [numbers(2, 1)]),
     ],
 )  # fmt: skip
-def test_data_of_unknown_extents_fits(expr: Any, given: Any, expected: Any) -> None:
+def test_operators_accept_data_of_unknown_extents(expr: Any, given: Any, expected: Any) -> None:
     for found, wanted in zip(results(expr, *given), expected, strict=True):
         np.testing.assert_array_equal(found, wanted)
 
@@ -76,18 +76,18 @@ def test_data_of_unknown_extents_fits(expr: Any, given: Any, expected: Any) -> N
         (relay.nn.matmul(X, ROWS), [numbers(2, 4), numbers(3, 3)], "4"),
     ],
 )
-def test_a_run_stops_where_they_do_not_fit(expr: Any, given: Any, text: str) -> None:
+def test_extents_that_do_not_fit_are_errors_at_run_time(expr: Any, given: Any, text: str) -> None:
     with pytest.raises(TvmliteError, match=text):
         results(expr, *given)
 
 
-def test_an_extent_that_stands_again_is_another() -> None:
+def test_one_any_used_twice_may_have_two_values() -> None:
     x = relay.var("x", shape=(relay.Any(),) * 2)
 
     assert results(relay.reshape(x, (-1,)), numbers(2, 3))[0].shape == (6,)
 
 
-def test_one_extent_of_two_shapes_has_one_value_where_sizes_are_computed_of_it() -> None:
+def test_an_any_that_sizes_are_computed_from_has_one_value() -> None:
     extent = relay.Any()
     x, y = (relay.var(name, shape=(extent,)) for name in "xy")
     ones = relay.ones(x.type_annotation.shape, "float32")
@@ -97,7 +97,7 @@ def test_one_extent_of_two_shapes_has_one_value_where_sizes_are_computed_of_it()
         results(relay.Tuple([ones, x, y]), numbers(2), numbers(3))
 
 
-def test_types_are_those_that_were_asked_for() -> None:
+def test_types_of_operators_on_open_shapes_are_inferred() -> None:
     n, w = te.size_var("n"), te.size_var("w")
     x = relay.var("x", relay.TensorType((n, 2, 3, w)))
 
@@ -114,7 +114,7 @@ def test_types_are_those_that_were_asked_for() -> None:
     )
 
 
-def test_channels_that_are_not_known_are_those_that_a_kernel_has() -> None:
+def test_unknown_channels_are_inferred_from_the_kernel() -> None:
     image = relay.var("image", shape=[relay.Any()] * 4)
     kernel = relay.var("kernel", shape=(4, 3, 1, 1))
 
@@ -125,7 +125,7 @@ def test_channels_that_are_not_known_are_those_that_a_kernel_has() -> None:
     assert made.checked_type.shape[2] is not made.checked_type.shape[3]
 
 
-def test_what_is_known_to_fit_is_one_call_and_what_is_known_not_to_an_error_at_once() -> None:
+def test_checks_are_made_at_once_where_extents_are_known() -> None:
     assert relay.reshape(X, (-1,)).op.name == "reshape"
     assert relay.reshape(ROWS, (3, -1)).args[0] is ROWS
     assert relay.concatenate([ROWS, ROWS], 0).args[0][0] is ROWS

@@ -1,4 +1,4 @@
-"""Operators in details in which TVM's are others than numpy's, ONNX's or the table's."""
+"""Details of operators in which TVM differs from numpy, ONNX or our table."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from tvmlite.tvm import relay
 
 
 def value(body: Any, *given: Any) -> Any:
-    """``body``, a function of the variables that are free in it, run."""
+    """The result of ``body`` as a function of its free variables."""
     function = relay.Function(relay.analysis.free_vars(body), body)
     return relay.create_executor("graph").evaluate(function)(*given).numpy()
 
 
-def test_means_of_whole_planes_of_integers_are_cut_towards_0() -> None:
+def test_integer_means_of_planes_are_truncated_towards_zero() -> None:
     x = relay.var("x", shape=(1, 1, 2, 3), dtype="int32")
     given = np.array([-1, -2, -2, -2, -2, -2], np.int32).reshape(1, 1, 2, 3)
 
@@ -34,7 +34,7 @@ def test_upsampling_rounds_extents_half_to_even() -> None:
     assert made.checked_type == relay.TensorType((1, 1, 12, 4))
 
 
-def test_positions_are_int32() -> None:
+def test_argwhere_gives_int32_positions() -> None:
     x = relay.var("x", shape=(2, 2), dtype="bool")
     found = relay.create_executor("vm").evaluate(relay.Function([x], relay.argwhere(x)))
     given = np.array([[False, True], [True, False]])
@@ -45,7 +45,7 @@ def test_positions_are_int32() -> None:
     np.testing.assert_array_equal(result, np.argwhere(given))
 
 
-def test_a_fourier_transform_of_windows_has_defaults() -> None:
+def test_stft_has_defaults() -> None:
     x = relay.var("x", shape=(1, 16))
     given = np.random.default_rng(0).normal(size=(1, 16)).astype("float32")
 
@@ -76,21 +76,21 @@ def test_copies_between_devices_are_copies_on_the_cpu() -> None:
         relay.device_copy(x, "cpu", "cuda")
 
 
-def test_a_transform_of_weights_with_other_points_than_tvms_is_named() -> None:
+def test_winograd_weight_transform_is_an_error() -> None:
     weight = relay.var("w", shape=(4, 8, 3, 3))
 
     with pytest.raises(UnsupportedError, match=r"(?s)winograd_weight_transform is not in.*nn\.conv2d"):
         relay.nn.contrib_conv2d_winograd_weight_transform(weight, 4)
 
 
-def test_outer_variables_come_before_those_of_lets() -> None:
+def test_bound_vars_lists_parameters_before_let_variables() -> None:
     x, a = relay.var("x", shape=(3,)), relay.var("a")
     function = relay.Function([x], relay.Let(a, relay.exp(x), relay.add(a, a)))
 
     assert relay.analysis.bound_vars(function) == [x, a]
 
 
-def test_a_scope_takes_a_name_and_a_type() -> None:
+def test_let_of_a_scope_builder_takes_a_name_and_a_type() -> None:
     scope = relay.ScopeBuilder()
     type_ = relay.TensorType((2,), "int32")
 
@@ -117,7 +117,7 @@ def test_constants_of_numpy_have_32_bits_unless_a_dtype_is_given() -> None:
     assert str(relay.const(tvm.nd.array(np.array([1.5]))).data.dtype) == "float64"
 
 
-def test_what_is_computed_at_build_time_keeps_its_64_bits() -> None:
+def test_constants_folded_at_build_time_keep_64_bits() -> None:
     x = relay.var("x", shape=(2,), dtype="float64")
     big = np.array([2.0**40 + 1, 1.0])
 
@@ -144,7 +144,7 @@ def test_the_value_of_a_let_is_visited_before_its_variable() -> None:
     assert seen.index(str(x)) < seen.index(str(a))
 
 
-def test_transposed_convolutions_count_windows_of_the_result() -> None:
+def test_mac_count_of_conv2d_transpose_is_by_output_windows() -> None:
     x, w = relay.var("x", shape=(1, 4, 8, 8)), relay.var("w", shape=(4, 3, 3, 3))
     y = relay.nn.conv2d_transpose(x, w, channels=3, kernel_size=(3, 3), strides=(2, 2))
     mod = relay.transform.InferType()(tvm.IRModule.from_expr(relay.Function([x, w], y)))
@@ -160,7 +160,7 @@ def test_unknown_options_of_executors_are_named() -> None:
 
 
 def suppressed(boxes: np.ndarray, scores: np.ndarray, *limits: float) -> list[list[int]]:
-    """The rows that stay, as many as the second result says."""
+    """The selected rows, as many as the second result counts."""
     given = [relay.var(name, shape=one.shape) for name, one in (("b", boxes), ("s", scores))]
     rows = relay.vision.all_class_non_max_suppression(*given, *limits)
     run = relay.create_executor("vm").evaluate(relay.Function(given, rows.astuple()))
@@ -168,7 +168,7 @@ def suppressed(boxes: np.ndarray, scores: np.ndarray, *limits: float) -> list[li
     return found.numpy()[: int(count.numpy()[0])].tolist()
 
 
-def test_boxes_of_all_classes_are_thinned_out_by_numbers() -> None:
+def test_all_class_nms_applies_its_limits() -> None:
     boxes = np.array([[[0, 0, 1, 1], [0, 0, 1, 0.9], [0.5, 0.5, 2, 2]]], np.float32)
     scores = np.array([[[0.2, 0.8, 0.5], [0.6, 0.1, 0.7]]], np.float32)
 
@@ -180,7 +180,7 @@ def test_boxes_of_all_classes_are_thinned_out_by_numbers() -> None:
         )
 
 
-def test_boxes_that_stay_are_given_by_batch_in_the_format_of_tensorflow() -> None:
+def test_all_class_nms_has_the_tensorflow_output_format() -> None:
     boxes = np.tile(np.array([[0, 0, 1, 1], [0, 0, 1, 0.9], [2, 2, 3, 3]], np.float32), (2, 1, 1))
     scores = np.array([[[0.2, 0.8, 0.5]], [[0.9, 0.1, 0.1]]], np.float32)
     given = [relay.var("b", shape=boxes.shape), relay.var("s", shape=scores.shape)]
@@ -192,7 +192,7 @@ def test_boxes_that_stay_are_given_by_batch_in_the_format_of_tensorflow() -> Non
     assert count.numpy().tolist() == [2, 1]
 
 
-def test_results_are_counted_where_types_are_not_known_yet() -> None:
+def test_the_number_of_results_is_known_without_types() -> None:
     boxes = relay.var("boxes", shape=(1, relay.Any(), 6))
     count = relay.var("count", shape=(1,), dtype="int32")
     indices = relay.var("indices", shape=(1, relay.Any()), dtype="int32")
@@ -202,7 +202,7 @@ def test_results_are_counted_where_types_are_not_known_yet() -> None:
     assert len(both) == 2
 
 
-def test_columns_first_has_both_spellings() -> None:
+def test_cdr_and_crd_are_the_same_mode() -> None:
     x = relay.var("x", shape=(1, 4, 2, 2))
 
     assert tvm.ir.structural_equal(
@@ -211,7 +211,7 @@ def test_columns_first_has_both_spellings() -> None:
 
 
 @pytest.mark.parametrize("typed", [True, False])
-def test_a_norm_along_several_axes_is_named(typed: bool) -> None:
+def test_layer_norm_along_several_axes_is_an_error(typed: bool) -> None:
     x = relay.var("x", shape=(2, 3, 4))
     scale = relay.var("scale", shape=(3, 4)) if typed else relay.var("scale")
     made = relay.nn.layer_norm(x, scale, scale, axis=(1, 2))
@@ -220,7 +220,7 @@ def test_a_norm_along_several_axes_is_named(typed: bool) -> None:
         relay.transform.InferType()(tvm.IRModule.from_expr(made))
 
 
-def test_samples_are_drawn_as_often_as_they_are_likely() -> None:
+def test_multinomial_draws_samples_by_their_weights() -> None:
     weights = relay.const(np.array([[1, 3, -2, 0], [0, 0, 0.5, 0]], np.float32))
 
     _, drawn = relay.random.multinomial(relay.random.threefry_key(5), weights, num_samples=2000)
@@ -234,7 +234,7 @@ def test_samples_are_drawn_as_often_as_they_are_likely() -> None:
     assert (found[1] == 2).all()
 
 
-def test_a_deformed_convolution_reads_nothing_before_the_image() -> None:
+def test_deformable_conv2d_reads_zeros_before_the_image() -> None:
     x, offset, weight = (
         relay.var("x", shape=(1, 1, 2, 2)),
         relay.var("o", shape=(1, 2, 2, 2)),
@@ -257,7 +257,7 @@ def test_a_deformed_convolution_reads_nothing_before_the_image() -> None:
         ("nn.conv1d", (2, 3, 2), {}),
     ],
 )
-def test_weights_of_channels_by_multipliers_are_those_of_their_products(
+def test_weights_with_a_channel_multiplier_are_merged(
     name: str, weight_shape: tuple[int, ...], layouts: dict[str, str]
 ) -> None:
     rank = len(weight_shape) - 2
@@ -279,7 +279,7 @@ def test_weights_of_channels_by_multipliers_are_those_of_their_products(
         build(x, relay.const(given), **attrs | {"channels": 4}).checked_type  # noqa: B018
 
 
-def test_zero_points_of_channels_go_with_their_multiplied_weights() -> None:
+def test_zero_points_by_channel_work_with_channel_multipliers() -> None:
     x = relay.var("x", shape=(1, 2, 1, 1), dtype="uint8")
     weight = relay.const(np.arange(4, dtype=np.uint8).reshape(2, 2, 1, 1))
     zeros, scales = (relay.const(0, "int32"), relay.const([1, 2], "int32")), [relay.const(1.0, "float32")] * 2
@@ -290,7 +290,7 @@ def test_zero_points_of_channels_go_with_their_multiplied_weights() -> None:
     assert found.reshape(-1).tolist() == [-3, 0, 0, 3]
 
 
-def test_a_pad_value_may_be_the_one_element_of_an_array() -> None:
+def test_the_pad_value_may_be_an_array_of_one_element() -> None:
     x, given = relay.var("x", shape=(1,), dtype="int8"), np.array([3], "i1")
 
     for pad_value in (relay.const([7], "int8"), relay.exp(relay.const([0.0])).astype("int8")):
@@ -314,7 +314,7 @@ def test_the_dtype_of_simulated_quantization_may_be_computed(kind: int, expected
     np.testing.assert_array_equal(reals, found if kind == 0 else (found - 1) * 0.5)
 
 
-def test_the_axis_of_one_scale_is_of_no_account() -> None:
+def test_the_axis_of_a_scalar_scale_is_ignored() -> None:
     x, scale, zero = relay.var("x", shape=(2,), dtype="uint8"), relay.const(0.5), relay.const(0, "int32")
     made = relay.qnn.add(x, x, *(scale, zero) * 3, lhs_axis=1, rhs_axis=1)
 

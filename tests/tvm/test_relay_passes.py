@@ -46,7 +46,7 @@ def test_constants_are_folded_and_shapes_are_constants() -> None:
         (lambda x, g, b: relay.nn.l2_normalize(x, 0.01, axis=[1, 3]), None),
     ],
 )
-def test_normalizations_are_written_out(norm: Any, axes: Any) -> None:
+def test_normalizations_are_decomposed(norm: Any, axes: Any) -> None:
     shapes = {"x": (2, 4, 3, 5), "g": (4,), "b": (4,)}
     params = [relay.var(name, shape=shape) for name, shape in shapes.items()]
     function = relay.Function(params, norm(*params))
@@ -63,14 +63,14 @@ def test_normalizations_are_written_out(norm: Any, axes: Any) -> None:
         assert [list(n.attrs.axis) for n in calls(made, "variance")] == [list(np.atleast_1d(axes))]
 
 
-def test_normalizations_of_16_bits_stay() -> None:
+def test_normalizations_in_float16_are_kept() -> None:
     x, g = relay.var("x", shape=(2, 4), dtype="float16"), relay.var("g", shape=(4,), dtype="float16")
     function = relay.Function([x, g], relay.nn.layer_norm(x, g, g))
 
     same(run_opt_pass(function, transform.SimplifyInference()), function)
 
 
-def test_what_training_left_is_not_folded() -> None:
+def test_dropout_is_not_folded() -> None:
     dropped = relay.nn.dropout(relay.const(np.ones(3, np.float32)))
 
     same(run_opt_pass(dropped, transform.FoldConstant()), dropped)
@@ -80,13 +80,13 @@ def test_what_training_left_is_not_folded() -> None:
     )
 
 
-def test_what_makes_one_large_array_is_not_folded() -> None:
+def test_full_is_not_folded() -> None:
     full = relay.full(relay.const(1.0), (64, 64), "float32")
 
     same(run_opt_pass(full, transform.FoldConstant()), full)
 
 
-def test_lets_that_nothing_reads_are_dropped() -> None:
+def test_unread_lets_are_removed() -> None:
     a, b, x = relay.var("a"), relay.var("b"), relay.var("x", shape=(2,))
     used = relay.Let(a, relay.exp(x), a + a)
     once = relay.Let(a, relay.exp(x), relay.nn.relu(a))
@@ -131,7 +131,7 @@ def test_batch_normalization_becomes_a_scale_and_a_shift() -> None:
     )
 
 
-def test_a_normal_form_gives_every_value_a_let() -> None:
+def test_a_normal_form_binds_every_value_to_a_let() -> None:
     a, b, c = relay.var("a"), relay.var("b"), relay.var("c")
     before = relay.const(1) + relay.const(2)
 
@@ -141,7 +141,7 @@ def test_a_normal_form_gives_every_value_a_let() -> None:
     same(run_opt_pass(found, transform.ToGraphNormalForm()), before)
 
 
-def test_lets_that_are_arguments_stand_before_what_reads_them() -> None:
+def test_lets_in_arguments_are_moved_before_their_readers() -> None:
     x, bound = relay.var("x", shape=(2,)), relay.var("bound")
     value = relay.Let(bound, relay.exp(x), bound + bound)
     function = relay.Function([x], value * value)
@@ -158,7 +158,7 @@ def test_lets_that_are_arguments_stand_before_what_reads_them() -> None:
         np.testing.assert_allclose(answer, (2 * np.exp(data)) ** 2, rtol=1e-6)
 
 
-def test_branches_keep_their_lets_to_themselves() -> None:
+def test_lets_of_branches_stay_in_their_blocks() -> None:
     x = relay.var("x", shape=())
     shared = relay.exp(x)
     choice = relay.If(relay.less(x, relay.const(0.0)), shared + shared, relay.negative(shared))
@@ -175,7 +175,7 @@ def test_branches_keep_their_lets_to_themselves() -> None:
         relay.analysis.check_basic_block_normal_form(relay.Function([x], choice))
 
 
-def test_groups_are_made_and_taken_apart() -> None:
+def test_fused_groups_are_made_and_defused() -> None:
     x = relay.var("x", shape=(4, 4))
     function = relay.Function([x], relay.nn.relu(relay.nn.dense(x, relay.const(np.eye(4, dtype=np.float32)))))
 
@@ -198,7 +198,7 @@ def grouped(expr: relay.Expr, level: int = 2) -> list[list[str]]:
     return found
 
 
-def test_linked_constants_stand_in_the_groups_that_read_them() -> None:
+def test_linked_constants_are_inside_the_groups_that_read_them() -> None:
     x, table = relay.var("x", shape=(4, 3)), relay.const(np.array([2, 0], "int32"))
     function = relay.Function([x], relay.take(relay.exp(x), table, axis=0))
     data = np.arange(12, dtype=np.float32).reshape(4, 3) / 12
@@ -249,7 +249,7 @@ def test_a_context_limits_the_size_of_groups() -> None:
     assert max(sizes) <= 4
 
 
-def test_what_two_groups_read_is_stored_once() -> None:
+def test_a_value_read_by_two_groups_is_computed_once() -> None:
     x = relay.var("x", shape=(4, 4))
     shared = relay.exp(x)
     left, right = (relay.nn.dense(shared, relay.var(name, shape=(4, 4))) for name in "ab")
@@ -263,7 +263,7 @@ def test_what_two_groups_read_is_stored_once() -> None:
         np.testing.assert_allclose(found.numpy(), wanted, rtol=1e-4)
 
 
-def test_quantized_operators_are_written_out() -> None:
+def test_quantized_operators_are_canonicalized() -> None:
     x = relay.var("x", shape=(4,), dtype="int8")
     scale, zero = relay.const(0.5), relay.const(0)
     call = relay.qnn.op.add(x, x, scale, zero, scale, zero, scale, relay.const(1))
@@ -275,7 +275,7 @@ def test_quantized_operators_are_written_out() -> None:
     assert relay.create_executor(mod=found).evaluate()(given).numpy().tolist() == [-7, 1, 7, 11]
 
 
-def test_a_rule_of_ones_own_legalizes_a_quantized_operator() -> None:
+def test_a_user_defined_rule_legalizes_a_quantized_operator() -> None:
     x = relay.var("x", shape=(4,), dtype="int8")
     scale, zero = relay.const(0.5), relay.const(0)
     call = relay.qnn.op.requantize(x, scale, zero, scale, zero)
@@ -292,7 +292,7 @@ def test_a_rule_of_ones_own_legalizes_a_quantized_operator() -> None:
     same(run_opt_pass(call, relay.qnn.transform.Legalize()), call)
 
 
-def test_a_rule_of_ones_own_legalizes_an_operator() -> None:
+def test_a_user_defined_rule_legalizes_an_operator() -> None:
     def wider(attrs: object, args: list[Any], types: list[Any]) -> Any:
         if types[0].dtype != "int8":
             return None
@@ -308,13 +308,13 @@ def test_a_rule_of_ones_own_legalizes_an_operator() -> None:
     same(run_opt_pass(pair, transform.Legalize()), pair)
 
 
-def test_layouts_are_altered_for_the_machine() -> None:
+def test_alter_op_layout_keeps_the_type_of_a_convolution() -> None:
     conv = relay.nn.conv2d(relay.var("x", shape=(1, 4, 8, 8)), relay.var("w", shape=(4, 4, 3, 3)))
 
     assert run_opt_pass(conv, transform.AlterOpLayout()).checked_type == relay.TensorType((1, 4, 6, 6))
 
 
-def test_zeros_around_the_data_become_padding() -> None:
+def test_explicit_zero_padding_is_folded_into_a_convolution() -> None:
     image, weight = relay.var("x", shape=(1, 2, 5, 5)), relay.var("w", shape=(3, 2, 3, 3))
 
     def conv(widths: Any, value: float = 0.0) -> Any:
@@ -327,7 +327,7 @@ def test_zeros_around_the_data_become_padding() -> None:
         same(run_opt_pass(kept, transform.FoldExplicitPadding()), kept)
 
 
-def test_functions_are_inlined_and_dropped() -> None:
+def test_inlined_functions_are_removed() -> None:
     helper, x = relay.GlobalVar("helper"), relay.var("x", shape=(2,))
     mod = tvm.IRModule({helper: relay.Function([x], x * x).with_attr("Inline", 1)})
     y = relay.var("y", shape=(2,))
@@ -341,7 +341,7 @@ def test_functions_are_inlined_and_dropped() -> None:
     assert len(mod.functions) == 2
 
 
-def test_passes_of_ours_keep_calls_between_functions() -> None:
+def test_passes_keep_calls_between_functions() -> None:
     helper, x = relay.GlobalVar("helper"), relay.var("x", shape=(2, 3))
     mod = tvm.IRModule(
         {helper: relay.Function([x], relay.nn.bias_add(x, relay.const(np.ones(3, np.float32))))}
@@ -354,7 +354,7 @@ def test_passes_of_ours_keep_calls_between_functions() -> None:
     assert "nn.bias_add" not in str(found)
 
 
-def test_a_context_says_which_passes_of_a_sequence_run() -> None:
+def test_a_pass_context_selects_the_passes_of_a_sequence() -> None:
     x = relay.var("x", shape=(2,))
     mod = tvm.IRModule.from_expr(relay.Function([x], relay.exp(x) + relay.exp(x)))
     sequence = tvm.transform.Sequential([transform.EliminateCommonSubexpr(), transform.FastMath()])
@@ -371,7 +371,7 @@ def test_a_context_says_which_passes_of_a_sequence_run() -> None:
     assert tvm.transform.PassContext.current().opt_level == 2
 
 
-def test_passes_of_ones_own_are_functions_and_classes() -> None:
+def test_user_defined_passes_may_be_functions_or_classes() -> None:
     @tvm.transform.module_pass(opt_level=1, name="Twice")
     def twice(mod: tvm.IRModule, context: tvm.transform.PassContext) -> tvm.IRModule:
         return tvm.IRModule.from_expr(relay.Function(mod["main"].params, mod["main"].body * relay.const(2.0)))
@@ -396,7 +396,7 @@ def test_passes_of_ones_own_are_functions_and_classes() -> None:
     assert Scaled(2.0).factor == 2
 
 
-def test_a_pass_over_functions_leaves_those_that_are_not_relays() -> None:
+def test_a_function_pass_leaves_functions_that_are_not_relay_unchanged() -> None:
     tir = tvm.tir
     other = tir.PrimFunc([tir.Var("n", "int32")], tir.Evaluate(0))
     x = relay.var("x", shape=())
@@ -412,7 +412,7 @@ def test_a_pass_over_functions_leaves_those_that_are_not_relays() -> None:
     assert relay.create_executor(mod=found).evaluate()(3.0).numpy() == 6
 
 
-def test_instruments_are_told_of_every_pass() -> None:
+def test_instruments_are_called_for_every_pass() -> None:
     heard: list[str] = []
 
     @pass_instrument
@@ -440,7 +440,7 @@ def test_instruments_are_told_of_every_pass() -> None:
     assert "fast_exp" not in str(found)
 
 
-def test_what_a_pass_of_ones_own_raises_is_the_cause_of_an_error() -> None:
+def test_an_exception_in_a_user_defined_pass_is_the_cause_of_an_error() -> None:
     @tvm.transform.module_pass(opt_level=1)
     def broken(mod: tvm.IRModule, context: object) -> tvm.IRModule:
         raise NotImplementedError("not yet")
@@ -450,7 +450,7 @@ def test_what_a_pass_of_ones_own_raises_is_the_cause_of_an_error() -> None:
     assert isinstance(caught.value.__cause__, NotImplementedError)
 
 
-def test_an_error_of_an_instrument_is_caught_as_it_was_raised_and_ends_the_instruments() -> None:
+def test_an_instruments_error_is_raised_unchanged_and_ends_instruments() -> None:
     @pass_instrument
     class Refusing:
         def enter_pass_ctx(self) -> None:
@@ -462,7 +462,7 @@ def test_an_error_of_an_instrument_is_caught_as_it_was_raised_and_ends_the_instr
     assert context.instruments is None
 
 
-def test_instruments_that_entered_before_one_that_fails_exit() -> None:
+def test_instruments_entered_before_a_failing_one_exit() -> None:
     heard: list[str] = []
 
     @pass_instrument
@@ -485,7 +485,7 @@ def test_instruments_that_entered_before_one_that_fails_exit() -> None:
     assert heard == ["first enters", "second enters", "first exits"]
 
 
-def test_options_of_contexts_are_listed_with_their_types() -> None:
+def test_list_configs_has_options_with_their_types() -> None:
     options = tvm.transform.PassContext.list_configs()
 
     assert options["relay.FuseOps.max_depth"] == {"type": "IntImm"}
@@ -518,12 +518,12 @@ def test_options_of_contexts_are_listed_with_their_types() -> None:
         ),
     ],
 )
-def test_mistakes_with_passes_are_named(use: object, error: type[Exception], message: str) -> None:
+def test_mistakes_with_passes_are_errors(use: object, error: type[Exception], message: str) -> None:
     with pytest.raises(error, match=message):
         use()  # type: ignore[operator]
 
 
-def test_each_reader_of_a_widening_cast_gets_its_own() -> None:
+def test_each_reader_gets_its_own_widening_cast() -> None:
     x = relay.var("x", shape=(3,), dtype="int8")
     shared, narrow = relay.cast(x, "int32"), relay.cast(x, "int8")
     one, other = relay.cast(x, "int32"), relay.cast(x, "int32")
@@ -536,7 +536,7 @@ def test_each_reader_of_a_widening_cast_gets_its_own() -> None:
     same(run_opt_pass(kept, transform.CanonicalizeCast()), kept)
 
 
-def test_a_function_of_the_module_that_is_a_value_is_written_as_one() -> None:
+def test_eta_expand_wraps_global_functions_used_as_values() -> None:
     text = """#[version = "0.0.5"]
     def @twice(%x: int32) -> int32 { add(%x, %x) }
     def @main() -> (fn (int32) -> int32) { VALUE }"""
@@ -559,7 +559,7 @@ def test_called_functions_are_defused() -> None:
     )
 
 
-def test_the_kinds_of_nodes_are_told() -> None:
+def test_detect_feature_finds_the_kinds_of_nodes() -> None:
     feature, detect = relay.analysis.Feature, relay.analysis.detect_feature
     x = relay.var("x", shape=(3,))
     shared = relay.exp(x)
@@ -572,7 +572,7 @@ def test_the_kinds_of_nodes_are_told() -> None:
     assert feature.fLetRec in detect(recursive)
 
 
-def test_a_value_that_a_function_reads_is_not_put_into_it() -> None:
+def test_inline_once_does_not_move_a_value_into_a_function() -> None:
     x, y, z, f = (relay.var(name, shape=(3,)) for name in "xyzf")
     inner = relay.Function([y], relay.Let(z, relay.tanh(y), relay.add(f, z)))
     g = relay.var("g")
@@ -585,7 +585,7 @@ def test_a_value_that_a_function_reads_is_not_put_into_it() -> None:
     same(made, once)
 
 
-def test_a_function_that_is_called_once_takes_the_place_of_its_name() -> None:
+def test_inline_once_inlines_a_function_called_once() -> None:
     x, y, f = relay.var("x", shape=(3,)), relay.var("y", shape=(3,)), relay.var("f")
     function = relay.Function([y], y + x)
     once, twice = (relay.Let(f, function, body) for body in (f(x), f(f(x))))
@@ -596,7 +596,7 @@ def test_a_function_that_is_called_once_takes_the_place_of_its_name() -> None:
     same(made[1], twice)
 
 
-def test_parameters_of_a_group_are_in_the_order_in_which_its_values_read_them() -> None:
+def test_parameters_of_a_group_are_in_the_order_they_are_read() -> None:
     x, y = relay.var("x", shape=(4, 6)), relay.var("y", shape=(3, 8))
     given = relay.Function([x, y], x + relay.reshape(y, (4, 6)))
 

@@ -1,4 +1,4 @@
-"""``relay.dataflow_pattern``: what patterns match, and what callbacks make of it."""
+"""``relay.dataflow_pattern``: matching, and rewriting by callbacks."""
 
 from __future__ import annotations
 
@@ -108,13 +108,13 @@ class Grow(DFPatternCallback):
         return relay.exp(post)
 
 
-def test_a_callback_that_never_ends_is_an_error_unless_it_runs_once() -> None:
+def test_an_endless_rewrite_is_an_error_unless_it_runs_once() -> None:
     assert tvm.ir.structural_equal(rewrite(Grow(once=True), relay.exp(X)), relay.exp(relay.exp(X)))
     with pytest.raises(InputError, match="still change the expression after "):
         rewrite(Grow(once=False), relay.exp(X))
 
 
-def test_mistakes_are_named() -> None:
+def test_a_callback_without_a_pattern_is_an_error() -> None:
     with pytest.raises(InputError, match="expected a DFPatternCallback with a pattern"):
         rewrite(DFPatternCallback(), X)
 
@@ -123,7 +123,7 @@ def elementwise() -> DFPattern:
     return wildcard().has_attr({"TOpPattern": 0})(wildcard())
 
 
-def test_a_dominated_sum_is_one_whose_ways_all_lead_to_one_parent() -> None:
+def test_dominates_requires_all_paths_to_lead_to_the_parent() -> None:
     softmax = relay.nn.softmax(X)
     both = relay.nn.relu(relay.tanh(softmax)) + relay.exp(softmax)
     pattern = dominates(is_op("nn.softmax")(wildcard()), elementwise(), wildcard() + wildcard())
@@ -135,14 +135,14 @@ def test_a_dominated_sum_is_one_whose_ways_all_lead_to_one_parent() -> None:
     assert not pattern.match(relay.tanh(softmax) + relay.exp(softmax + Y))
 
 
-def test_a_part_that_others_read_is_not_replaced() -> None:
+def test_a_match_with_other_readers_inside_is_not_replaced() -> None:
     shared = X - Y
     expr = shared * ONE + relay.exp(shared)
 
     assert Normalization().rewrite(expr) is expr
 
 
-def test_a_quotient_of_a_product_is_found_in_another_order() -> None:
+def test_a_quotient_of_a_product_matches_in_other_orders() -> None:
     pattern = is_var("x") * is_var("y") / is_constant()
 
     assert pattern.match(X * Y / ONE)
@@ -152,7 +152,7 @@ def test_a_quotient_of_a_product_is_found_in_another_order() -> None:
     assert (is_var("x") * (is_var("y") / is_constant())).match(X * Y / ONE)
 
 
-def test_a_partition_calls_a_function_of_what_the_pattern_leaves_open() -> None:
+def test_a_partition_calls_a_function_of_the_open_arguments() -> None:
     pattern = is_op("nn.relu")(wildcard() + is_constant())
     before = relay.tanh(relay.nn.relu(relay.exp(X) + ONE))
 
@@ -163,7 +163,7 @@ def test_a_partition_calls_a_function_of_what_the_pattern_leaves_open() -> None:
         {"Composite": "shifted", "PartitionedFromPattern": "add_nn.relu_"}
     )
     assert tvm.ir.structural_equal(made, relay.tanh(function(relay.exp(X))))
-    assert pattern.partition(made) is made  # a partition is not taken apart again
+    assert pattern.partition(made) is made  # a partitioned function is not partitioned again
     assert pattern.partition(before, check=lambda one: one.args[0].op.name != "add") is before
     arrays = {"x": np.linspace(-2, 0, 6, dtype=np.float32).reshape(2, 3)}
     values = [
@@ -173,7 +173,7 @@ def test_a_partition_calls_a_function_of_what_the_pattern_leaves_open() -> None:
     np.testing.assert_array_equal(*values)
 
 
-def test_all_arguments_are_open_where_none_are_named() -> None:
+def test_unnamed_arguments_of_a_pattern_become_parameters() -> None:
     made = is_op("concatenate")(is_tuple(None)).partition(relay.concatenate([X, relay.exp(Y)], 0))
 
     assert [type(arg) for arg in made.args] == [relay.Var, relay.Call]

@@ -1,4 +1,4 @@
-"""``relay.transform.ToMixedPrecision``: which operators become narrow, and what rules of programs do."""
+"""``relay.transform.ToMixedPrecision``: which operators become narrow, and user-defined rules."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ PRODUCT, NARROW = product(X, W, ""), product(half(X), half(W), "float16")
         (let(PRODUCT, relay.tanh, "float32"), let(NARROW, relay.tanh, "float16")),
     ],
 )
-def test_what_gains_is_narrow_and_what_reads_it_follows(before: Any, after: Any) -> None:
+def test_operators_are_converted_to_float16_by_category(before: Any, after: Any) -> None:
     made = ToMixedPrecision("float16")(of(before))
 
     if after is None:
@@ -61,7 +61,7 @@ def test_what_gains_is_narrow_and_what_reads_it_follows(before: Any, after: Any)
     tvm.ir.assert_structural_equal(made, of(after))
 
 
-def test_the_values_stay_close() -> None:
+def test_mixed_precision_results_are_close() -> None:
     module = of(relay.nn.softmax(relay.nn.bias_add(PRODUCT, relay.const(np.ones(4, np.float32)))))
     rng = np.random.default_rng(0)
     arrays = {"x": rng.normal(size=(2, 8)), "w": rng.normal(size=(4, 8))}
@@ -76,7 +76,7 @@ def test_the_values_stay_close() -> None:
     np.testing.assert_allclose(narrow, wide, rtol=2e-2)
 
 
-def test_a_rule_of_the_program_may_add_up_in_a_wider_dtype() -> None:
+def test_a_user_defined_rule_may_accumulate_in_a_wider_dtype() -> None:
     with TempOpAttr(
         "nn.dense", "FTVMMixedPrecisionConversionType", lambda call, dtype: [0, "float32", dtype]
     ):
@@ -92,7 +92,7 @@ def test_the_dtype_of_the_result_can_be_kept() -> None:
     assert [one.dtype for one in made["main"].ret_type.fields] == ["float32", "float32"]
 
 
-def test_mistakes_are_named() -> None:
+def test_mistakes_in_to_mixed_precision_are_reported() -> None:
     with pytest.raises(ConfigError, match="mixed_precision_type is 'int8', expected one of float16, "):
         ToMixedPrecision("int8")
     with pytest.raises(ConfigError, match="missing_op_mode is 3, expected 0, 1 or 2"):
@@ -111,7 +111,7 @@ def test_mistakes_are_named() -> None:
         ToMixedPrecision("float16")(of(PRODUCT))
 
 
-def test_arguments_that_a_function_does_not_have_are_a_warning() -> None:
+def test_unknown_arguments_of_a_function_are_a_warning() -> None:
     with pytest.warns(UserWarning, match="evaluate: z given, which the function does not have"):
         found = relay.create_executor("debug", of(relay.exp(X))).evaluate()(
             x=np.zeros((2, 8), np.float32), z=1
@@ -119,7 +119,7 @@ def test_arguments_that_a_function_does_not_have_are_a_warning() -> None:
     assert found.numpy().max() == 1
 
 
-def test_a_written_result_is_the_narrow_one_then() -> None:
+def test_a_declared_return_type_becomes_narrow() -> None:
     x, w = relay.var("x", shape=(4, 8)), relay.var("w", shape=(5, 8))
     function = relay.Function([x, w], relay.nn.dense(x, w), relay.TensorType((4, 5), "float32"))
 

@@ -1,4 +1,4 @@
-"""TVM's options of quantization: what each does to a small network, and what is refused."""
+"""TVM's quantization options: the effect of each on a small network, and what is refused."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def data(count: int = 4) -> list[dict[str, np.ndarray]]:
 
 
 def quantized_layers(mod: Any) -> list[str]:
-    """The products whose weights are rounded."""
+    """The convolutions and dense layers whose weights are quantized."""
     calls = [node for node in postorder(mod.main.body) if isinstance(node, Call)]
     products = [one for one in calls if one.op in ("nn.conv2d", "nn.dense")]
     return [
@@ -98,7 +98,7 @@ def test_options_that_leave_every_layer_float_give_a_warning() -> None:
     np.testing.assert_allclose(compile(made)(x), exact(x), rtol=1e-4, atol=1e-4)
 
 
-def test_floats_of_a_dataset_are_taken_in_the_dtype_of_the_input() -> None:
+def test_a_float64_dataset_is_converted_to_the_inputs_dtype() -> None:
     mod, params = network()
     wide = [{name: array.astype("float64") for name, array in run.items()} for run in data()]
     with relay_quantize.qconfig(calibrate_mode="percentile"):
@@ -108,7 +108,7 @@ def test_floats_of_a_dataset_are_taken_in_the_dtype_of_the_input() -> None:
     np.testing.assert_array_equal(compile(made)(x), compile(other)(x))
 
 
-def test_what_the_model_does_not_read_is_left_out_with_a_warning() -> None:
+def test_unknown_inputs_in_the_dataset_are_ignored_with_a_warning() -> None:
     mod, params = network()
     more = [{**run, "y": np.zeros(3, np.float32)} for run in data()]
 
@@ -120,7 +120,7 @@ def test_what_the_model_does_not_read_is_left_out_with_a_warning() -> None:
     assert str(made) == str(other)
 
 
-def test_without_a_dataset_ranges_are_those_of_each_run() -> None:
+def test_without_a_dataset_ranges_are_computed_in_each_run() -> None:
     mod, params = network()
     with pytest.warns(UserWarning, match="global_scale: one range for all activations is not used"):
         made = relay_quantize.quantize(mod, params)
@@ -130,7 +130,7 @@ def test_without_a_dataset_ranges_are_those_of_each_run() -> None:
     np.testing.assert_allclose(compile(made)(x), wanted, atol=0.1 * np.abs(wanted).max())
 
 
-def test_options_are_those_of_the_innermost_block() -> None:
+def test_the_innermost_qconfig_applies() -> None:
     with relay_quantize.qconfig(skip_conv_layers=[3]), relay_quantize.qconfig(weight_scale="max"):
         assert relay_quantize.current_qconfig().weight_scale == "max"
         assert relay_quantize.current_qconfig().skip_conv_layers == [0]
@@ -146,19 +146,19 @@ def test_options_are_those_of_the_innermost_block() -> None:
         ({"skip_conv_layers": "0"}, InputError, "skip_conv_layers is '0', expected a list of places"),
     ],
 )
-def test_what_cannot_be_done_is_an_error(options: Any, error: Any, text: str) -> None:
+def test_unsupported_options_are_errors(options: Any, error: Any, text: str) -> None:
     with pytest.raises(error, match=text):
         relay_quantize.qconfig(**options)
 
 
-def test_an_option_that_there_is_not_is_a_warning() -> None:
+def test_an_unknown_option_is_a_warning() -> None:
     with pytest.warns(UserWarning, match="there is no option nbit, which changes nothing; there are calib"):
         options = relay_quantize.qconfig(nbit=8, skip_conv_layers=[1])
 
     assert options.skip_conv_layers == [1]
 
 
-def test_a_mode_that_measures_needs_a_dataset() -> None:
+def test_a_calibrating_mode_needs_a_dataset() -> None:
     mod, params = network()
     with (
         relay_quantize.qconfig(calibrate_mode="kl_divergence"),

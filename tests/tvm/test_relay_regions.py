@@ -1,4 +1,4 @@
-"""Parts of graphs for other compilers: marked, merged, and made functions, which compute the same."""
+"""Parts of graphs for other compilers: annotated, merged and partitioned into equivalent functions."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ X = np.linspace(0.5, 3, 6, dtype="float32").reshape(SHAPE)
 
 @pytest.fixture(autouse=True)
 def compiler() -> Any:
-    """A compiler ``taker`` of three operators."""
+    """Register a compiler ``taker`` that supports three operators."""
     names = ("add", "exp", "concatenate")
     for name in names:
         tvm.ir.register_op_attr(name, "target.taker", lambda call: call.args[0].checked_type is not None)
@@ -49,7 +49,7 @@ def default(value: Any) -> Any:
     return BEGIN(value, "default")
 
 
-def test_calls_are_marked_for_the_compiler_that_takes_them() -> None:
+def test_calls_are_annotated_for_the_compiler_that_supports_them() -> None:
     annotated = transform.AnnotateTarget("taker")(module(relay.tanh(relay.exp(x()))))
 
     same(annotated, END(relay.tanh(default(END(relay.exp(taker(x())), "taker"))), "default"))
@@ -57,7 +57,7 @@ def test_calls_are_marked_for_the_compiler_that_takes_them() -> None:
 
 
 @pytest.mark.parametrize("with_tuples", [True, False])
-def test_tuples_are_marked_if_asked(with_tuples: bool) -> None:
+def test_tuples_are_annotated_on_request(with_tuples: bool) -> None:
     def written() -> Any:
         value = x()
         fields = [END(relay.exp(taker(value)), "taker"), value]
@@ -70,7 +70,7 @@ def test_tuples_are_marked_if_asked(with_tuples: bool) -> None:
     same(transform.AnnotateTarget(["taker"], with_tuples)(module(body)), written())
 
 
-def test_a_composite_function_is_one_call_of_the_compiler_that_its_name_begins_with() -> None:
+def test_a_composite_function_is_annotated_by_the_prefix_of_its_name() -> None:
     value, inner = x(), x()
     function = relay.Function([inner], relay.tanh(inner)).with_attr("Composite", "taker.tanh")
 
@@ -79,7 +79,7 @@ def test_a_composite_function_is_one_call_of_the_compiler_that_its_name_begins_w
     same(annotated, END(function(taker(value)), "taker"))
 
 
-def test_branches_and_lets_are_marked() -> None:
+def test_branches_and_lets_are_annotated() -> None:
     value, flag, name = x(), relay.var("flag", shape=(), dtype="bool"), relay.var("y")
     branches = relay.If(flag, relay.exp(value), value)
     body = relay.Let(name, branches, relay.exp(name))
@@ -91,7 +91,7 @@ def test_branches_and_lets_are_marked() -> None:
     assert made.body.attrs.compiler == "taker"
 
 
-def test_neighbours_become_one_region_unless_a_value_would_come_back() -> None:
+def test_neighbours_are_merged_unless_a_cycle_would_arise() -> None:
     value = x()
     first = relay.exp(value)
     merged = transform.Sequential([transform.AnnotateTarget("taker"), transform.MergeCompilerRegions()])
@@ -143,7 +143,7 @@ def test_regions_become_functions_that_compute_the_same() -> None:
     assert tvm.ir.structural_equal(transform.SimplifyInference()(made)[names[1]], first_function)
 
 
-def test_constants_are_in_the_function_unless_they_are_to_be_given() -> None:
+def test_constants_are_bound_into_the_function_by_default() -> None:
     mod = module(x() + relay.const(np.ones(SHAPE, "float32")))
 
     for options, count in (({}, 1), ({"bind_constants": False}, 2)):
@@ -152,7 +152,7 @@ def test_constants_are_in_the_function_unless_they_are_to_be_given() -> None:
         np.testing.assert_allclose(run(made), X + 1)
 
 
-def test_a_tuple_that_leaves_a_region_is_its_results() -> None:
+def test_a_tuple_leaving_a_region_becomes_several_results() -> None:
     value = taker(x())
     body = END(relay.Tuple([relay.exp(value), relay.tanh(value)]), "taker")
 
@@ -173,7 +173,7 @@ def test_a_compiler_may_optimize_its_functions() -> None:
     assert made["tvmgen_default_folder_main_0"].body.data.tolist() == [[2.0] * 3] * 2
 
 
-def test_marks_that_make_no_region_are_an_error() -> None:
+def test_inconsistent_annotations_are_errors() -> None:
     with pytest.raises(InputError, match=r"(?s)a part of add is in a region.*compiler_begin"):
         AnnotatedRegionSet(relay.add(taker(x()), x()))
     with pytest.raises(InputError, match="exp ends a region that begins nowhere"):

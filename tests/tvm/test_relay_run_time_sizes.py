@@ -1,4 +1,4 @@
-"""Sizes that tensors give: ``relay.reshape(x, shape)`` where ``shape`` is an argument of the run."""
+"""Sizes given by tensors: ``relay.reshape(x, shape)`` where ``shape`` is an argument of the run."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ ONES = relay.var("o", shape=(1, 3, 1))
         (relay.squeeze(ONES, relay.const([0, 2])), relay.squeeze(ONES, (0, 2))),
     ],
 )
-def test_what_is_known_is_as_good_as_numbers(given: Any, expected: Any) -> None:
+def test_constant_size_tensors_are_equivalent_to_numbers(given: Any, expected: Any) -> None:
     assert tvm.ir.structural_equal(given, expected)
 
 
@@ -78,17 +78,19 @@ def test_what_is_known_is_as_good_as_numbers(given: Any, expected: Any) -> None:
     ("build", "given"),
     [
         (lambda n: relay.reshape(X, n), (5, 5)),
-        (lambda n: relay.reshape(X, n), (-2, 4)),  # codes that change how many axes there are
+        (lambda n: relay.reshape(X, n), (-2, 4)),  # codes that change the number of axes
         (lambda n: relay.broadcast_to(X, n), (2, 3, 5)),
         (lambda n: relay.zeros(n, "int8"), (2, -1)),
     ],
 )
-def test_a_run_stops_at_sizes_that_do_not_fit(kind: str, build: Callable[[Any], Any], given: Any) -> None:
+def test_sizes_that_do_not_fit_are_errors_at_run_time(
+    kind: str, build: Callable[[Any], Any], given: Any
+) -> None:
     with pytest.raises(ExecutionError, match=r"must be equal|must not be negative"):
         run(kind, build, given)
 
 
-def test_sizes_that_are_constants_become_numbers() -> None:
+def test_dynamic_to_static_replaces_constant_sizes() -> None:
     there = relay.reshape(X, relay.shape_of(relay.var("y", shape=(6, 4))) * relay.const(1))
     back = relay.reshape(there, relay.shape_of(X))
     assert "size_" in str(back)
@@ -101,7 +103,7 @@ def test_sizes_that_are_constants_become_numbers() -> None:
     assert tvm.ir.structural_equal(relay.transform.DynamicToStatic()(open_sizes), open_sizes)
 
 
-def test_the_text_of_sizes_is_read_back() -> None:
+def test_text_of_run_time_sizes_is_parsed_back() -> None:
     main = relay.Function([X, n := sizes(2)], relay.reshape(X, n))
 
     text = main.astext()
@@ -126,7 +128,7 @@ def test_the_number_of_sizes_must_be_known() -> None:
 
 
 def of_tensors(kind: str, build: Callable[..., Any], data: Any, *given: Any) -> np.ndarray:
-    """What ``build`` gives of ``data`` and of numbers that are arguments of the run."""
+    """The result of ``build`` for ``data`` and numbers that are arguments of the run."""
     arrays = [np.asarray(one) for one in (data, *given)]
     params = [relay.var(f"p{at}", shape=one.shape, dtype=str(one.dtype)) for at, one in enumerate(arrays)]
     module = tvm.IRModule.from_expr(relay.Function(params, build(*params)))
@@ -154,7 +156,7 @@ def test_strides_of_either_sign_come_from_a_tensor(kind: str, begin: Any, end: A
         ((0, 0, -1), (9, 1, 0), (2, 1, -2)),
     ],
 )
-def test_strides_that_become_known_make_a_slice(begin: Any, end: Any, strides: Any) -> None:
+def test_dynamic_to_static_makes_a_slice_of_known_strides(begin: Any, end: Any, strides: Any) -> None:
     names = [relay.var(name, shape=(3,), dtype="int64") for name in ("begin", "end", "strides")]
     function = relay.Function([X, *names], relay.strided_slice(X, *names))
     given = dict(zip(names, map(np.int64, (begin, end, strides)), strict=True))
@@ -176,7 +178,7 @@ def test_strides_that_become_known_make_a_slice(begin: Any, end: Any, strides: A
         ("upsampling3d", (2, 1, 3), {"method": "trilinear"}),
     ],
 )
-def test_scales_that_become_known_make_an_upsampling(name: str, scales: Any, how: Any) -> None:
+def test_dynamic_to_static_makes_an_upsampling_of_known_scales(name: str, scales: Any, how: Any) -> None:
     data = relay.var("data", shape=(1, 4, 6, 2, 8)[-len(scales) - 2 :])
     params = [relay.var(f"scale{at}", shape=()) for at in range(len(scales))]
     build = getattr(relay.nn, name)
@@ -192,7 +194,7 @@ def test_scales_that_become_known_make_an_upsampling(name: str, scales: Any, how
 @pytest.mark.parametrize(
     ("axis", "shape"), [(0, (1, 1, 2, 3, 4)), (-1, (2, 3, 4, 1, 1)), (2, (2, 3, 1, 1, 4))]
 )
-def test_a_tensor_says_where_axes_are_put_in(kind: str, axis: int, shape: Any) -> None:
+def test_expand_dims_takes_its_axis_from_a_tensor(kind: str, axis: int, shape: Any) -> None:
     found = of_tensors(kind, lambda x, n: relay.expand_dims(x, n, 2), DATA, np.int32(axis))
 
     np.testing.assert_array_equal(found, DATA.reshape(shape))
@@ -200,7 +202,7 @@ def test_a_tensor_says_where_axes_are_put_in(kind: str, axis: int, shape: Any) -
 
 @pytest.mark.parametrize("kind", ["debug", "vm"])
 @pytest.mark.parametrize("axis", [(0, 3), (-1, 0), (3, -4)])
-def test_a_tensor_says_which_axes_go(kind: str, axis: Any) -> None:
+def test_squeeze_takes_its_axes_from_a_tensor(kind: str, axis: Any) -> None:
     data = DATA.reshape(1, 6, 4, 1)
 
     found = of_tensors(kind, relay.squeeze, data, np.int64(axis))
@@ -210,7 +212,7 @@ def test_a_tensor_says_which_axes_go(kind: str, axis: Any) -> None:
 
 @pytest.mark.parametrize("kind", ["debug", "vm"])
 @pytest.mark.parametrize("numbers", [(2, 11, 3), (7, -2, -4), (5, 5, 1), (3, 1, 1)])
-def test_all_of_a_range_comes_from_tensors(kind: str, numbers: Any) -> None:
+def test_arange_takes_its_bounds_from_tensors(kind: str, numbers: Any) -> None:
     start, *others = map(np.int32, numbers)
 
     found = of_tensors(kind, lambda *one: relay.arange(*one, dtype="int32"), start, *others)
@@ -229,14 +231,14 @@ def test_upsampling_takes_a_scale_from_a_tensor(kind: str, layout: str) -> None:
     np.testing.assert_array_equal(found, data.repeat(3, axes[0]).repeat(2, axes[1]))
 
 
-def test_a_size_from_a_tensor_is_any_to_the_program() -> None:
+def test_a_size_from_a_tensor_has_the_type_any() -> None:
     made = relay.zeros(sizes(2), "int8")
 
     assert made.checked_type == relay.TensorType((relay.Any(), relay.Any()), "int8")
     assert made.checked_type != relay.TensorType((relay.Any(), 3), "int8")
 
 
-def test_an_attribute_of_any_is_known_once_shapes_are() -> None:
+def test_topk_along_an_open_axis_takes_k_from_a_tensor() -> None:
     x = relay.var("x", shape=(relay.Any(), 2))
     main = relay.Function([x, k := relay.var("k", shape=(), dtype="int64")], relay.topk(x, k, 0, "values"))
 
@@ -247,7 +249,7 @@ def test_an_attribute_of_any_is_known_once_shapes_are() -> None:
         np.testing.assert_array_equal(run(data, np.int64(4)).numpy(), -np.sort(-data, axis=0)[:4])
 
 
-def test_what_is_to_be_one_number_is_a_scalar() -> None:
+def test_axes_of_the_wrong_rank_are_errors() -> None:
     with pytest.raises(TypeInferError, match=r"expand_dims: axis is .*, expected a scalar"):
         relay.expand_dims(X, sizes(1, 1))
     with pytest.raises(TypeInferError, match=r"squeeze: axis is .*, expected a vector of known length"):

@@ -1,4 +1,4 @@
-"""``FoldScaleAxis``: where scales of channels go, where they stay, and that the values stay."""
+"""``FoldScaleAxis``: which scales by channel are folded, which are kept, and that results are equal."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ RELU = relay.nn.relu
         (FoldScaleAxis, conv(X * SCALE, W) * SCALE, None),
     ],
 )
-def test_a_scale_goes_into_the_weights(fold: Any, before: Any, after: Any) -> None:
+def test_a_scale_is_folded_into_the_weights(fold: Any, before: Any, after: Any) -> None:
     given = of(before)
 
     made = run_opt_pass(given, [fold()])
@@ -85,7 +85,7 @@ SHARED = X * SCALE
     [
         RELU(Y) * NEGATIVE,  # the sign decides what is 0
         RELU(Y) * relay.var("s", shape=(4, 1, 1)),
-        Y * SCALE + Y,  # others read the product
+        Y * SCALE + Y,  # the product has other readers
         relay.tanh(Y) * SCALE,
         Y * relay.var("s", shape=(1, 5)),  # along another axis
         conv(RELU(X * NEGATIVE), W),
@@ -93,14 +93,14 @@ SHARED = X * SCALE
         conv(relay.tanh(X * SCALE), W),
     ],
 )
-def test_other_scales_stay_where_they_are(kept: Any) -> None:
+def test_other_scales_are_not_folded(kept: Any) -> None:
     given = of(kept)
 
     for fold in (BackwardFoldScaleAxis, ForwardFoldScaleAxis):
         assert run_opt_pass(given, fold()) is given
 
 
-def test_each_channel_of_a_depthwise_convolution_has_its_scale() -> None:
+def test_scales_around_a_depthwise_convolution_are_folded() -> None:
     x, w = relay.var("x", shape=(1, 5, 5, 4)), relay.var("w", shape=(3, 3, 4, 1))
     layouts = {
         "data_layout": "NHWC",

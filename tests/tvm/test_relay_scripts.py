@@ -1,4 +1,4 @@
-"""Programs as courses on TVM have them, with the import changed and nothing else."""
+"""Programs from courses on TVM, with only the import changed."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def onnx_model() -> tuple[object, np.ndarray]:
     return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), kernel
 
 
-def test_a_model_of_onnx_is_compiled_and_run() -> None:
+def test_an_onnx_model_is_compiled_and_run() -> None:
     model, _ = onnx_model()
     image = np.random.default_rng(0).normal(size=(1, 3, 8, 8)).astype("float32")
 
@@ -55,7 +55,7 @@ def test_a_model_of_onnx_is_compiled_and_run() -> None:
     np.testing.assert_allclose(module["get_output"](0).numpy(), wanted, rtol=1e-4, atol=1e-6)
 
 
-def test_a_model_of_onnx_is_compiled_for_any_batch() -> None:
+def test_an_onnx_model_is_compiled_for_any_batch() -> None:
     model, _ = onnx_model()
     mod, params = relay.frontend.from_onnx(model)
     run = relay.create_executor("vm", mod=mod, device=cpu(0), target="llvm", params=params).evaluate()
@@ -66,7 +66,7 @@ def test_a_model_of_onnx_is_compiled_for_any_batch() -> None:
         np.testing.assert_allclose(run(image).numpy(), wanted, rtol=1e-4, atol=1e-6)
 
 
-def test_weights_that_are_not_frozen_are_inputs_that_may_change() -> None:
+def test_unfrozen_weights_are_inputs() -> None:
     model, kernel = onnx_model()
     image = np.random.default_rng(0).normal(size=(1, 3, 8, 8)).astype("float32")
 
@@ -80,7 +80,7 @@ def test_weights_that_are_not_frozen_are_inputs_that_may_change() -> None:
     np.testing.assert_allclose(run(image, kernel=2 * kernel).numpy(), 2 * wanted, rtol=1e-4, atol=1e-6)
 
 
-def test_what_is_said_of_a_model_counts() -> None:
+def test_shape_and_dtype_given_to_from_onnx_are_used() -> None:
     model, _ = onnx_model()
     batch = tvm.tir.IntImm("int64", 2)
 
@@ -90,7 +90,7 @@ def test_what_is_said_of_a_model_counts() -> None:
         relay.frontend.from_onnx(model, dtype={"image": "float16"})
 
 
-def test_operators_are_those_of_the_version_that_is_given(tmp_path: Path) -> None:
+def test_the_given_opset_is_used(tmp_path: Path) -> None:
     value = helper.make_tensor_value_info
     inputs, outputs = [value("x", 1, [2, 3, 4])], [value("y", 1, [2, 3, 4])]
     graph = helper.make_graph([helper.make_node("Softmax", ["x"], ["y"], axis=1)], "net", inputs, outputs)
@@ -123,7 +123,7 @@ def test_a_weight_that_decides_a_shape_stays_a_constant() -> None:
     np.testing.assert_array_equal(run(x, **params).numpy(), x.reshape(3, 2) + [1, 2])
 
 
-def test_a_network_is_written_by_hand_and_bound_to_its_weights() -> None:
+def test_a_handwritten_network_is_bound_to_its_weights() -> None:
     rng = np.random.default_rng(0)
     data = relay.var("data", relay.TensorType((1, 3, 10, 10), "float32"))
     weight = relay.var("weight")
@@ -165,7 +165,7 @@ def test_a_residual_network_is_built_and_run() -> None:
     np.testing.assert_allclose(found, wanted, rtol=1e-3, atol=1e-6)
 
 
-def test_a_pass_of_ones_own_replaces_an_operator() -> None:
+def test_a_user_defined_pass_replaces_an_operator() -> None:
     @relay.transform.function_pass(opt_level=1)
     class HardSwish:
         """Writes ``x * sigmoid(x)`` in a cheaper way."""
@@ -192,7 +192,7 @@ def test_a_pass_of_ones_own_replaces_an_operator() -> None:
     assert "sigmoid" not in mod.astext()
 
 
-def test_passes_are_put_in_order_and_the_text_shows_what_they_do() -> None:
+def test_a_sequence_of_passes_changes_the_text() -> None:
     x = relay.var("x", relay.TensorType((1, 64, 6, 6), "float32"))
     weight = relay.const(np.ones((64, 64, 3, 3), np.float32))
     c = relay.const(np.ones((1, 64, 4, 4), np.float32))
@@ -217,7 +217,7 @@ def test_passes_are_put_in_order_and_the_text_shows_what_they_do() -> None:
     assert "Primitive=1" in str(found)
 
 
-def test_a_graph_is_saved_as_text_and_read_again(tmp_path: Path) -> None:
+def test_a_graph_survives_a_round_trip_through_text(tmp_path: Path) -> None:
     mod, params = relay.testing.mlp.get_workload(batch_size=1)
     (tmp_path / "net.relay").write_text(mod.astext())
     data = np.random.default_rng(0).normal(size=(1, 1, 28, 28)).astype("float32")
@@ -231,7 +231,7 @@ def test_a_graph_is_saved_as_text_and_read_again(tmp_path: Path) -> None:
     np.testing.assert_array_equal(one, other)
 
 
-def test_a_program_is_written_as_text() -> None:
+def test_a_program_given_as_text_is_run() -> None:
     mod = tvm.parser.parse(
         """
         #[version = "0.0.5"]

@@ -1,4 +1,4 @@
-"""Places in Relay text: what was parsed knows its line and columns, and errors show them."""
+"""Locations in Relay text: parsed nodes have line and columns, and errors show them."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ def @main(%x: int32) {
 
 
 def written(span: tvm.ir.Span | None) -> str:
-    """What stands in TEXT at ``span``, which must be in one line."""
+    """The part of TEXT at ``span``, which must be in one line."""
     assert span is not None
     assert (span.source_name.name, span.line) == ("a.rly", span.end_line)
     return TEXT.splitlines()[span.line - 1][span.column - 1 : span.end_column - 1]
 
 
-def test_nodes_that_were_parsed_know_their_place() -> None:
+def test_parsed_nodes_have_their_source_location() -> None:
     main = tvm.parser.parse(TEXT, "a.rly")["main"]
     pair = main.body.value.tuple_value
     branches = main.body.body
@@ -49,12 +49,12 @@ def test_nodes_that_were_parsed_know_their_place() -> None:
     assert "span=" not in str(main)
 
 
-def test_an_error_of_types_shows_line_and_column() -> None:
+def test_a_type_error_shows_line_and_column() -> None:
     with pytest.raises(TypeInferError, match=r"(?s)add: .*a\.rly:1:23: def @main"):
         tvm.parser.parse("def @main(%x: int8) { add(%x, 1f) }", "a.rly")
 
 
-def test_a_dtype_of_vectors_is_named() -> None:
+def test_a_vector_dtype_in_text_is_an_error() -> None:
     with pytest.raises(UnsupportedError, match=r"(?s)'int8x4': tensors of vectors .*:1:11: .*last axis"):
         tvm.parser.parse_expr("let %_ : (int8x4,) = (); ()")
     read = tvm.parser.parse_expr("let %x : float = 1f; %x")

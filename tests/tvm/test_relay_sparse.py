@@ -1,4 +1,4 @@
-"""Sparse tensors as a row of indices for each element, and segments, of extents that may be open."""
+"""Sparse tensors with a row of indices for each element, and segments, also with open extents."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tvmlite.tvm import relay
 
 
 def value(build: Any, *given: np.ndarray, is_open: bool = False) -> Any:
-    """What ``build`` makes of ``given``, as variables of shapes that are known, or are not."""
+    """The result of ``build`` for ``given``, passed in variables of known or open shapes."""
     names = [
         relay.var(f"x{n}", shape=[relay.Any()] * one.ndim if is_open else one.shape, dtype=str(one.dtype))
         for n, one in enumerate(given)
@@ -30,7 +30,7 @@ def test_a_sparse_tensor_is_zero_elsewhere_by_default() -> None:
 
 
 @pytest.mark.parametrize("is_open", [False, True])
-def test_rows_without_an_element_are_given_one(is_open: bool) -> None:
+def test_sparse_fill_empty_rows_adds_the_default_to_empty_rows(is_open: bool) -> None:
     places, values = np.array([[0, 1], [0, 3], [3, 2]], "int32"), np.array([1, 2, 3], "int32")
     given = places, values, np.array([5, 4], "int32"), np.array([9], "int32")
 
@@ -40,7 +40,7 @@ def test_rows_without_an_element_are_given_one(is_open: bool) -> None:
     assert empty.tolist() == [False, True, True, False, True]
 
 
-def test_all_rows_may_be_empty() -> None:
+def test_sparse_fill_empty_rows_accepts_only_empty_rows() -> None:
     given = np.zeros((0, 3), "int64"), np.zeros(0, "int64"), np.array([7], "int64")
     shape = relay.const(np.array([2, 3, 4], "int64"))
 
@@ -48,7 +48,7 @@ def test_all_rows_may_be_empty() -> None:
     assert [one.tolist() for one in made] == [[[0, 0, 0], [1, 0, 0]], [7, 7], [True, True]]
 
 
-def test_rows_of_what_has_none_are_refused() -> None:
+def test_sparse_indices_that_are_not_a_matrix_are_refused() -> None:
     n = relay.var("n", shape=(3,), dtype="int64")
     with pytest.raises(TypeInferError, match=r"sparse_indices are Tensor\[\(3,\), int64\], expected a row"):
         relay.sparse_fill_empty_rows(n, n, n, n)
@@ -58,7 +58,7 @@ def test_rows_of_what_has_none_are_refused() -> None:
 @pytest.mark.parametrize(
     ("shape", "rows"), [((9, -1), [[0, 1], [8, 1]]), ((2, -1, 6), [[0, 0, 1], [1, 2, 3]])]
 )
-def test_places_are_those_of_another_shape(shape: Any, rows: Any, is_open: bool) -> None:
+def test_sparse_reshape_converts_indices(shape: Any, rows: Any, is_open: bool) -> None:
     given = np.array([[0, 0, 1], [1, 2, 3]], "int64"), np.array([2, 3, 6]), np.array(shape)
 
     places, found = value(relay.sparse_reshape, *given, is_open=is_open)
@@ -68,7 +68,7 @@ def test_places_are_those_of_another_shape(shape: Any, rows: Any, is_open: bool)
 
 @pytest.mark.parametrize("is_open", [False, True])
 @pytest.mark.parametrize(("count", "numbered"), [(None, 5), (6, 5), (6, 3)])
-def test_segments_are_summed(count: int | None, numbered: int, is_open: bool) -> None:
+def test_segment_sum_adds_rows_by_segment(count: int | None, numbered: int, is_open: bool) -> None:
     data = np.arange(15, dtype="float32").reshape(5, 3)
     ids = np.array([0, 0, 2, 4, 2], "int32")[:numbered]
     made = value(lambda x, s: relay.segment_sum(x, s, count), data, ids, is_open=is_open)
@@ -78,7 +78,7 @@ def test_segments_are_summed(count: int | None, numbered: int, is_open: bool) ->
     np.testing.assert_array_equal(made, expected)
 
 
-def test_more_numbers_than_elements_are_refused() -> None:
+def test_more_segment_ids_than_rows_are_refused() -> None:
     given = np.zeros((2, 3), "float32"), np.zeros(4, "int32")
     for is_open in (False, True):
         with pytest.raises(TvmliteError, match="4"):

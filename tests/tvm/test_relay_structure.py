@@ -1,4 +1,4 @@
-"""``relay.transform``: what runs around a pass, normal forms, and concatenations of many arrays."""
+"""``relay.transform``: type inference around passes, normal forms, and concatenations of many arrays."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tvmlite.tvm.relay.testing import run_infer_type, run_opt_pass
 
 
 def same(found: Any, wanted: Any) -> None:
-    """``found`` is ``wanted`` with types."""
+    """Check that ``found`` equals ``wanted`` with inferred types."""
     tvm.ir.assert_structural_equal(found, run_infer_type(wanted))
 
 
@@ -28,7 +28,7 @@ let %g = %f;
 
 
 @pytest.mark.parametrize("normal", [transform.ToANormalForm, transform.ToBasicBlockNormalForm])
-def test_another_name_of_a_function_that_calls_itself_is_bound_behind_it(normal: Any) -> None:
+def test_an_alias_of_a_recursive_function_is_bound_after_it(normal: Any) -> None:
     function = relay.Function([], tvm.parser.parse_expr(CALLS_ITSELF))
 
     found = run_opt_pass(run_infer_type(function), normal())
@@ -38,7 +38,7 @@ def test_another_name_of_a_function_that_calls_itself_is_bound_behind_it(normal:
     assert relay.create_executor("debug").evaluate(found)() == 10
 
 
-def test_a_variable_is_read_by_the_name_that_a_let_gives_it() -> None:
+def test_a_variable_rebound_by_a_let_is_read_by_its_new_name() -> None:
     x, y = relay.var("x", shape=(2,)), relay.var("y")
     before = relay.Function([x], relay.Let(y, x, relay.exp(x)))
 
@@ -47,7 +47,7 @@ def test_a_variable_is_read_by_the_name_that_a_let_gives_it() -> None:
     same(found, relay.Function([x], relay.Let(y, x, relay.exp(y))))
 
 
-def test_types_are_inferred_behind_a_pass_over_functions_and_before_one_that_requires_it() -> None:
+def test_infer_type_runs_after_function_passes_and_where_required() -> None:
     ran: list[str] = []
 
     @pass_instrument
@@ -80,7 +80,7 @@ def test_a_concatenation_of_many_arrays_is_split(limit: int, parts: list[int]) -
     same(found, relay.concatenate(arrays, axis=1))
 
 
-def test_a_limit_of_arguments_leaves_room_for_one() -> None:
+def test_split_args_refuses_a_limit_of_one() -> None:
     with pytest.raises(
         TvmliteError, match="SplitArgs: max_function_args: 1 given, expected 0, or 2 and more"
     ):
@@ -89,13 +89,13 @@ def test_a_limit_of_arguments_leaves_room_for_one() -> None:
     assert tvm.target.Target("llvm").max_function_args == -1
 
 
-def test_batching_is_the_passes_of_parallel_operators() -> None:
+def test_batching_ops_is_the_sequence_of_combine_parallel_passes() -> None:
     names = [one.info.name for one in transform.BatchingOps().passes]
 
     assert names == ["CombineParallelConv2D", "CombineParallelDense", "CombineParallelBatchMatmul"]
 
 
-def test_a_module_is_printed_to_the_stream_of_errors(capsys: pytest.CaptureFixture[str]) -> None:
+def test_print_ir_prints_to_stderr(capsys: pytest.CaptureFixture[str]) -> None:
     transform.PrintIR("before")(tvm.IRModule.from_expr(relay.exp(relay.var("x", shape=(2,)))))
 
     assert "PrintIR(before):\ndef @main" in capsys.readouterr().err.replace('#[version = "0.0.5"]\n', "")

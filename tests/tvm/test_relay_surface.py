@@ -1,4 +1,4 @@
-"""Names and details of TVM's relay that its programs rely on: sharing, extents, what is absent."""
+"""Names and details of TVM's relay that programs rely on: sharing, extents, absent names."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def pad_with(x: object, value: float) -> object:
     return relay.nn.pad(x, ((1, 1),) * 2, relay.const(value))
 
 
-def test_a_value_used_twice_is_another_than_two_equal_values() -> None:
+def test_a_shared_value_differs_from_two_equal_values() -> None:
     x = relay.var("x")
     once, again = relay.exp(x), relay.exp(x)
     shared, apart = relay.add(once, once), relay.add(once, again)
@@ -31,7 +31,7 @@ def test_a_value_used_twice_is_another_than_two_equal_values() -> None:
         tvm.ir.assert_structural_equal(shared, apart)
 
 
-def test_constants_are_equal_however_often_they_stand() -> None:
+def test_sharing_of_constants_does_not_affect_equality() -> None:
     one = relay.const(1)
     shared, apart = relay.add(one, one), relay.add(one, relay.const(1))
 
@@ -50,7 +50,7 @@ def test_constants_are_equal_however_often_they_stand() -> None:
         (lambda x: relay.nn.leaky_relu(x, 1), lambda x: relay.nn.leaky_relu(x, 1.0), "alpha=1f"),
     ],
 )
-def test_attributes_of_one_meaning_are_equal_and_print_alike(given: Any, kept: Any, text: str) -> None:
+def test_equivalent_attributes_are_equal_and_print_alike(given: Any, kept: Any, text: str) -> None:
     x = relay.var("x", shape=(2, 3))
 
     tvm.ir.assert_structural_equal(given(x), kept(x))
@@ -58,7 +58,7 @@ def test_attributes_of_one_meaning_are_equal_and_print_alike(given: Any, kept: A
     assert text in given(x).astext()
 
 
-def test_limits_that_no_float_holds_are_kept() -> None:
+def test_clip_limits_beyond_float_precision_are_kept() -> None:
     x = relay.var("x", shape=(2,), dtype="int64")
 
     assert relay.clip(x, 0, 2**62 + 1).attrs.a_max == 2**62 + 1
@@ -73,21 +73,21 @@ def test_extents_have_a_value() -> None:
     assert relay.reshape(relay.var("x", type_), type_.shape[:1] + (3,)).attrs.newshape == (2, 3)
 
 
-def test_an_operator_of_its_own_is_text_and_json() -> None:
+def test_an_operator_survives_round_trips_through_text_and_json() -> None:
     add = relay.op.get("add")
 
     assert tvm.parser.parse_expr(relay.Expr.astext(add)) == add
     assert tvm.ir.load_json(tvm.ir.save_json(add)) == add
 
 
-def test_operators_take_attributes_also_where_intrinsics_have_the_name() -> None:
+def test_op_attributes_work_for_names_shared_with_intrinsics() -> None:
     tvm.ir.register_op_attr("exp", "a_test", 3)
 
     assert relay.op.get("exp").get_attr("a_test") == 3
     relay.op.get("exp").reset_attr("a_test")
 
 
-def test_questions_about_graphs() -> None:
+def test_count_layers_and_all_dtypes_analyse_graphs() -> None:
     x = relay.var("x", shape=(2, 2))
     f = relay.Function([x], relay.nn.relu(relay.nn.dense(relay.nn.dense(x, x), x)) + relay.nn.dense(x, x))
 
@@ -96,7 +96,7 @@ def test_questions_about_graphs() -> None:
     assert relay.analysis.all_dtypes(relay.Function([x], relay.cast(x, "int8"))) == {"float32", "int8"}
 
 
-def test_places_have_lines_and_columns() -> None:
+def test_spans_have_lines_and_columns() -> None:
     span = relay.Span(relay.SourceName("a.py"), 1, 2, 3, 4)
 
     assert (span.source_name.name, span.line, span.end_line, span.column, span.end_column) == (
@@ -111,7 +111,7 @@ def test_places_have_lines_and_columns() -> None:
     assert tvm.ir.load_json(tvm.ir.save_json(span)) == span
 
 
-def test_parameters_of_one_name_cannot_be_bound_by_it() -> None:
+def test_binding_a_name_shared_by_two_parameters_is_an_error() -> None:
     a, b = relay.var("a", shape=(1,)), relay.var("a", shape=(1,))
 
     with pytest.raises(InputError, match="there are 2 parameters 'a'"):
@@ -129,7 +129,7 @@ def test_a_virtual_machine_keeps_its_outputs() -> None:
     np.testing.assert_array_equal(machine.get_outputs()[0].numpy(), [2, 2])
 
 
-def test_modules_are_printed_around_all_passes(capsys: pytest.CaptureFixture[str]) -> None:
+def test_print_instruments_print_modules_around_passes(capsys: pytest.CaptureFixture[str]) -> None:
     mod = tvm.IRModule.from_expr(relay.exp(relay.var("x", shape=(2,))))
 
     with tvm.transform.PassContext(instruments=[PrintBeforeAll(), PrintAfterAll()]):
@@ -159,14 +159,14 @@ def test_dtypes_without_a_width_have_32_bits() -> None:
         ("relay.ty", "TypeVar"),
     ],
 )
-def test_what_is_absent_is_named(name: str, attribute: str) -> None:
+def test_absent_names_are_errors(name: str, attribute: str) -> None:
     absent = getattr(importlib.import_module(f"tvmlite.tvm.{name}"), attribute)
 
     with pytest.raises(UnsupportedError, match=rf"{attribute} is not in tvmlite"):
         absent()
 
 
-def test_an_absent_class_can_be_asked_for_but_not_used() -> None:
+def test_an_absent_class_supports_isinstance_but_nothing_else() -> None:
     assert not isinstance(1, relay.RefType)
     with pytest.raises(UnsupportedError, match=r"relay\.TempExpr is not in tvmlite"):
 
@@ -177,6 +177,6 @@ def test_an_absent_class_can_be_asked_for_but_not_used() -> None:
         _ = relay.RefType.fields
 
 
-def test_attributes_that_are_tables_are_an_error() -> None:
+def test_dict_attributes_are_an_error() -> None:
     with pytest.raises(UnsupportedError, match="tables are not supported"):
         relay.Function([], relay.const(1)).with_attr("params", {"a": 1})

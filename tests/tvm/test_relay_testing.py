@@ -1,4 +1,4 @@
-"""``relay.testing``: networks of the expected sizes, that run."""
+"""``relay.testing``: networks have the expected sizes and can be run."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def test_a_network_has_the_weights_of_its_publication(
         ),
     ],
 )
-def test_parameters_have_the_names_that_tvms_have(net: Any, weights: int, named: set[str]) -> None:
+def test_parameters_have_the_names_of_tvms(net: Any, weights: int, named: set[str]) -> None:
     types = {one.name_hint: one.type for one in run_infer_type(net).params}
 
     assert named <= types.keys()
@@ -89,7 +89,7 @@ def test_parameters_have_the_names_that_tvms_have(net: Any, weights: int, named:
     assert sum(sizes) == weights
 
 
-def test_the_perceptron_computes_what_its_layers_say() -> None:
+def test_the_perceptron_matches_numpy() -> None:
     mod, params = testing.mlp.get_workload(batch_size=1)
     data = np.random.default_rng(0).normal(size=(1, 1, 28, 28)).astype("float32")
     value = data.reshape(1, -1)
@@ -103,7 +103,7 @@ def test_the_perceptron_computes_what_its_layers_say() -> None:
     np.testing.assert_allclose(module.get_output(0).numpy(), value, rtol=1e-4)
 
 
-def test_weights_are_the_same_for_the_same_seed() -> None:
+def test_weights_are_reproducible() -> None:
     first, second = (testing.mlp.get_workload(1)[1]["fc1_weight"].numpy() for _ in range(2))
 
     assert np.array_equal(first, second)
@@ -113,7 +113,7 @@ def test_weights_are_the_same_for_the_same_seed() -> None:
     assert set(equal["fc2_bias"].numpy()) == {0}
 
 
-def test_a_network_that_there_is_not_is_named() -> None:
+def test_an_unknown_network_is_an_error() -> None:
     with pytest.raises(ValueError, match="resnet: no network of 19 layers"):
         testing.resnet.get_net(1, 10, num_layers=19)
     with pytest.raises(ValueError, match="vgg: num_layers is 12"):

@@ -19,7 +19,7 @@ VERSION = '#[version = "0.0.5"]\n'
 
 
 def read(text: str) -> object:
-    """The expression that ``text`` writes, which its own text writes, too."""
+    """Parse ``text`` into an expression, and check that its printed text is parsed back."""
     made = tvm.parser.parse_expr(text)
     if isinstance(made, relay.Expr):
         tvm.ir.assert_structural_equal(tvm.parser.parse_expr(made.astext()), made, map_free_vars=True)
@@ -58,7 +58,7 @@ def test_a_module_with_types_is_printed_as_tvm_prints_it() -> None:
         ),
     ],
 )
-def test_attributes_stand_in_tvms_order_with_those_that_have_no_default(written: Any, text: str) -> None:
+def test_attributes_are_printed_in_tvms_order(written: Any, text: str) -> None:
     made = written(relay.var("x"))
 
     assert made.astext().splitlines()[-1] == text
@@ -73,7 +73,7 @@ def test_types_are_not_printed_before_they_are_inferred() -> None:
     )
 
 
-def test_fields_and_tuples_have_lines_of_their_own() -> None:
+def test_fields_and_tuples_are_printed_on_their_own_lines() -> None:
     x = relay.var("x", shape=(4, 2))
     first, second = relay.split(x, 2)
 
@@ -87,7 +87,7 @@ def test_fields_and_tuples_have_lines_of_their_own() -> None:
     )
 
 
-def test_an_annotation_stands_in_place_of_the_type() -> None:
+def test_an_annotation_replaces_the_type() -> None:
     call = relay.exp(relay.var("x", shape=(2,)))
 
     text = call.astext(annotate=lambda node: "here" if isinstance(node, relay.Call) else "")
@@ -149,7 +149,7 @@ def test_functions_lets_and_branches_are_read() -> None:
     assert read("@other").name_hint == "other"  # type: ignore[attr-defined]
 
 
-def test_a_function_that_is_the_value_of_a_let_knows_its_variable() -> None:
+def test_a_let_function_can_refer_to_itself() -> None:
     found = tvm.parser.parse_expr("let %f = 1; let %f = fn (%n: int) -> int { %f(%n) }; %f(2)")
 
     inner = found.body
@@ -174,7 +174,7 @@ def test_functions_of_a_module_call_each_other_in_text() -> None:
     np.testing.assert_array_equal(relay.create_executor("graph", mod).evaluate()(ones).numpy(), 2 * ones)
 
 
-def test_comments_nest_and_keep_lines() -> None:
+def test_nested_comments_are_removed_and_lines_kept() -> None:
     text = '%0 = "/* no */" /* a /* b */ c */; // d\n(h // 2) /* open\n'
     found = without_comments(text)
 
@@ -196,7 +196,7 @@ def test_comments_nest_and_keep_lines() -> None:
         ("1 +", "expected an expression"),
     ],
 )
-def test_a_mistake_in_a_text_is_an_error_with_its_place(text: str, message: str) -> None:
+def test_error_of_a_mistake_in_text_has_its_location(text: str, message: str) -> None:
     with pytest.raises(ParseError, match=message.replace("(", r"\(").replace("[", r"\[")):
         tvm.parser.parse_expr(text)
 
@@ -209,7 +209,7 @@ def test_a_mistake_in_a_text_is_an_error_with_its_place(text: str, message: str)
         ("memory.kill(1)", r"(?s)the operator memory\.kill is not .*lowered by TVM"),
     ],
 )
-def test_what_is_not_supported_in_a_text_is_named(text: str, what: str) -> None:
+def test_unsupported_constructs_in_text_are_named(text: str, what: str) -> None:
     with pytest.raises(UnsupportedError, match=what):
         tvm.parser.parse_expr(text)
     with pytest.raises(ParseError, match=r"version '0.0.4' of the text, expected '0.0.5'"):
@@ -233,7 +233,7 @@ def test_json_holds_modules_expressions_and_types() -> None:
         tvm.ir.save_json(3)
 
 
-def test_variables_of_one_name_get_names_of_their_own() -> None:
+def test_variables_with_equal_names_are_renamed() -> None:
     a, b = relay.var("x", shape=()), relay.var("x", shape=())
 
     assert "fn (%x: float32, %x1: float32) {\n  subtract(%x, %x1)" in relay.Function([a, b], a - b).astext()
@@ -250,7 +250,7 @@ def test_a_deep_graph_is_printed_and_read() -> None:
     assert tvm.ir.structural_equal(tvm.parser.fromtext(function.astext()), function)
 
 
-def test_a_module_is_known_behind_blank_lines_and_comments() -> None:
+def test_fromtext_skips_blank_lines_and_comments_before_a_module() -> None:
     body = "/* of one */\ndef @main(%x: float32) {\n  %x\n}\n"
 
     for text in (f"\n  {VERSION}{body}", f"\n{body}", f"// first\n{VERSION}{body}"):
@@ -259,7 +259,7 @@ def test_a_module_is_known_behind_blank_lines_and_comments() -> None:
 
 
 @pytest.mark.parametrize("text", ["def @same[A](%x: A) -> A { %x }", "def @main() { fn [A](%x: A) { %x } }"])
-def test_type_parameters_are_named(text: str) -> None:
+def test_type_parameters_are_an_error(text: str) -> None:
     with pytest.raises(UnsupportedError, match="type parameters is not supported") as caught:
         tvm.parser.parse(VERSION + text)
     assert "write its types in full" in str(caught.value)
@@ -273,13 +273,13 @@ def test_type_parameters_are_named(text: str) -> None:
         ("let %x = nn.relu; 1", "nn.relu is an operator"),
     ],
 )
-def test_what_is_no_value_is_named(text: str, said: str) -> None:
+def test_invalid_values_in_text_are_errors(text: str, said: str) -> None:
     with pytest.raises(ParseError, match=said):
         tvm.parser.parse_expr(text)
 
 
 def _of_tvm(arrays: list[np.ndarray]) -> str:
-    """A section of constants as TVM writes it: objects by number, and arrays in base64."""
+    """A metadata section as TVM writes it: objects by index, and arrays in base64."""
     made = [tvm.runtime.save_param_dict({"": one}) for one in arrays]
     texts = [base64.b64encode(bytes(one[40:])).decode() for one in made]  # behind the list of one empty name
     constants = [{"type_key": "relay.Constant", "attrs": {"data": str(one)}} for one in range(len(arrays))]
@@ -289,7 +289,7 @@ def _of_tvm(arrays: list[np.ndarray]) -> str:
     return "\n#[metadata]\n" + json.dumps({"root": 1, "nodes": nodes, "b64ndarrays": texts})
 
 
-def test_constants_that_tvm_wrote_are_read() -> None:
+def test_constants_written_by_tvm_are_read() -> None:
     arrays = [np.arange(6, dtype="float32").reshape(2, 3), np.array([[-3], [4]], "int64")]
     text = (
         VERSION
@@ -310,7 +310,7 @@ def test_constants_that_tvm_wrote_are_read() -> None:
         ("P6G0", "*", r"damaged: relay.Constant\[0\]"),
     ],
 )
-def test_constants_of_tvm_that_are_damaged_are_an_error(old: str, new: str, said: str) -> None:
+def test_damaged_constants_of_tvm_are_an_error(old: str, new: str, said: str) -> None:
     section = _of_tvm([np.ones(3, "float32")])
     assert old in section
 
@@ -318,7 +318,7 @@ def test_constants_of_tvm_that_are_damaged_are_an_error(old: str, new: str, said
         tvm.parser.parse_expr(f"{VERSION}exp(meta[relay.Constant][0]){section.replace(old, new, 1)}")
 
 
-def test_an_argument_that_tvm_repeats_as_an_attribute_is_read_once() -> None:
+def test_an_argument_repeated_as_an_attribute_is_read_once() -> None:
     made = relay.fromtext(
         f'{VERSION}arange(0, 5, 2, start=meta[relay.Constant][0], stop=None, step=None, dtype="int32")'
         + _of_tvm([np.array(0, "int32")])
@@ -334,7 +334,7 @@ def test_an_argument_that_tvm_repeats_as_an_attribute_is_read_once() -> None:
     np.testing.assert_array_equal(relay.create_executor().evaluate(bound).numpy(), [1, 2, 3])
 
 
-def test_a_let_whose_written_extent_is_not_known_has_the_type_of_its_value() -> None:
+def test_a_let_declared_with_any_has_the_type_of_its_value() -> None:
     y, x = relay.var("y", shape=(relay.Any(), 3)), relay.var("x", shape=(2, 3))
     joined = relay.var("joined", shape=(relay.Any(), 3))
     body = relay.Let(joined, relay.concatenate([y, x], axis=0), relay.exp(joined))
@@ -368,7 +368,7 @@ def test_a_function_of_a_let_is_printed_with_its_type() -> None:
         ("nn.lrn(%x, alpha=1e-05f)", lambda x: relay.nn.lrn(x)),
     ],
 )
-def test_attributes_that_are_left_out_are_what_tvm_leaves_out(text: str, made: Any) -> None:
+def test_defaults_are_left_out_as_in_tvm(text: str, made: Any) -> None:
     x = relay.var("x", shape=(1, 3, 3))
 
     assert made(x).as_text().splitlines()[-1] == text
@@ -391,21 +391,21 @@ def test_attributes_that_are_left_out_are_what_tvm_leaves_out(text: str, made: A
         ("arange(1, 6, 2)", lambda x: np.arange(1, 6, 2, dtype="float32")),
     ],
 )
-def test_arguments_that_are_attributes_here_are_read(text: str, made: Any) -> None:
+def test_tvms_arguments_are_read_as_our_attributes(text: str, made: Any) -> None:
     x = np.arange(9, dtype="float32").reshape(3, 3)
     body = tvm.parser.parse_expr(f"fn (%x: Tensor[(3, 3), float32]) {{ {text} }}")
 
     np.testing.assert_array_equal(relay.create_executor().evaluate(body)(x).numpy(), made(x))
 
 
-def test_attributes_in_the_metadata_are_named() -> None:
+def test_attributes_in_the_metadata_are_an_error() -> None:
     with pytest.raises(ParseError, match=r"relay\.attrs\.ScanopAttrs of the metadata is not read"):
         tvm.parser.parse_expr(
             "free_var %x: Tensor[(3), float32]; cumsum(%x, meta[relay.attrs.ScanopAttrs][0])"
         )
 
 
-def test_a_let_in_the_value_of_another_is_in_parentheses() -> None:
+def test_a_let_nested_in_a_value_is_printed_in_parentheses() -> None:
     x, y, z, q = (relay.var(name) for name in "xyzq")
     nested = relay.Let(z, relay.Let(q, x + x, y), z + z)
 
@@ -437,7 +437,7 @@ def test_a_let_in_the_value_of_another_is_in_parentheses() -> None:
         ),
     ],
 )
-def test_attributes_have_the_form_that_tvms_have(build: Any, written: str) -> None:
+def test_attributes_are_printed_in_tvms_form(build: Any, written: str) -> None:
     x = relay.var("x", shape=(2, 3))
     call = build(x)
 
@@ -445,7 +445,7 @@ def test_attributes_have_the_form_that_tvms_have(build: Any, written: str) -> No
     assert tvm.ir.structural_equal(tvm.parser.parse_expr(call.astext()), call, map_free_vars=True)
 
 
-def test_attributes_are_equal_however_a_program_writes_them() -> None:
+def test_equivalent_spellings_of_attributes_are_equal() -> None:
     x = relay.var("x", shape=(2, 3))
     pairs = [
         (relay.max(x, 1), relay.max(x, [1])),

@@ -1,4 +1,4 @@
-"""In which order the text of Relay has values, and how it numbers and names them, as TVM does."""
+"""The order, numbers and names of values in Relay text are those of TVM."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from tvmlite.tvm import relay
 
 
 def lines(node: relay.Expr) -> list[str]:
-    """What ``node`` is printed as, without the types of variables; and that it is read as what it is."""
+    """The printed lines of ``node`` without types of variables; also checks that the text is parsed back."""
     text = node.astext()
     tvm.ir.assert_structural_equal(tvm.parser.parse_expr(text), node, map_free_vars=True)
     return [line.replace(": Tensor[(2), float32]", "") for line in text.splitlines()[1:]]
@@ -19,7 +19,7 @@ def x(name: str = "x") -> relay.Var:
     return relay.var(name, shape=(2,))
 
 
-def test_what_operands_read_has_lines_above_all_of_them() -> None:
+def test_inputs_of_operands_are_printed_before_the_operands() -> None:
     a, b = x("a"), x("b")
     both = relay.nn.relu(relay.exp(a)), relay.nn.relu(relay.exp(b))
 
@@ -29,7 +29,7 @@ def test_what_operands_read_has_lines_above_all_of_them() -> None:
     assert lines(relay.concatenate(list(both), 0)) == [*free, *wanted, "%4 = (%2, %3);", "concatenate(%4)"]
 
 
-def test_a_shared_operand_stands_where_it_is_read_first() -> None:
+def test_a_shared_operand_is_printed_at_its_first_use() -> None:
     once = relay.exp(x())
 
     assert lines(relay.Tuple([relay.nn.relu(once), relay.nn.relu(relay.tan(once)), once]))[1:] == [
@@ -41,7 +41,7 @@ def test_a_shared_operand_stands_where_it_is_read_first() -> None:
     ]
 
 
-def test_a_function_is_numbered_behind_its_body_and_stands_behind_its_arguments() -> None:
+def test_a_local_function_is_numbered_after_its_body() -> None:
     a, b = x("a"), x("b")
     tangent = relay.Function([a], relay.exp(relay.tan(a)))
     sine = relay.Function([b], relay.sin(relay.cos(b)))
@@ -61,7 +61,7 @@ def test_a_function_is_numbered_behind_its_body_and_stands_behind_its_arguments(
     ]
 
 
-def test_numbers_and_names_go_on_from_one_function_of_a_module_to_the_next() -> None:
+def test_numbering_continues_across_functions_of_a_module() -> None:
     first, second = x(), x()
     mod = tvm.IRModule()
     mod["first"] = relay.Function([first], relay.exp(relay.tan(first)))
@@ -74,7 +74,7 @@ def test_numbers_and_names_go_on_from_one_function_of_a_module_to_the_next() -> 
     assert tvm.ir.structural_equal(tvm.parser.parse(mod.astext()), mod)
 
 
-def test_a_deep_graph_has_an_order_too() -> None:
+def test_a_deep_graph_is_printed_in_order() -> None:
     value: relay.Expr = x()
     for _ in range(3000):
         value = relay.add(value, relay.nn.relu(value))
@@ -82,7 +82,7 @@ def test_a_deep_graph_has_an_order_too() -> None:
     assert len(value.astext().splitlines()) == 2 * 3000 + 2
 
 
-def test_parameters_of_a_group_follow_those_of_the_calls_it_reads() -> None:
+def test_parameters_of_a_group_are_in_order_of_first_read() -> None:
     data, scale = x("data"), x("scale")
     mod = tvm.IRModule.from_expr(relay.multiply(data, relay.sqrt(relay.add(scale, relay.const(1e-5)))))
     fused = relay.transform.FuseOps(2)(relay.transform.InferType()(mod))
@@ -94,7 +94,7 @@ def test_parameters_of_a_group_follow_those_of_the_calls_it_reads() -> None:
     np.testing.assert_allclose(result.numpy(), given["data"] * np.sqrt(given["scale"] + 1e-5), rtol=1e-6)
 
 
-def test_a_group_of_reshape_like_is_not_only_reshapes() -> None:
+def test_a_group_of_reshape_like_is_not_reshape_only() -> None:
     def attrs(made: relay.Expr) -> dict[str, object]:
         return dict(relay.testing.run_opt_pass(made, relay.transform.FuseOps()).op.attrs)
 

@@ -1,4 +1,4 @@
-"""``relay.vm``: extents that are not known, executables that were loaded."""
+"""``relay.vm``: unknown extents, and loaded executables."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def sum_of(*shapes: object) -> tvm.IRModule:
     return tvm.IRModule.from_expr(relay.Function([x, y], x + y))
 
 
-def test_extents_of_any_are_broadcast_by_the_shapes_of_each_call() -> None:
+def test_any_extents_are_broadcast_by_the_shapes_of_each_call() -> None:
     with pytest.warns(UserWarning, match="compiled for each combination of shapes: add"):
         exe = vm.compile(sum_of((relay.Any(), 2), (3, 2)), "llvm")
     machine = vm.VirtualMachine(vm.Executable.load_exec(*exe.save()), tvm.cpu())
@@ -35,12 +35,12 @@ def test_extents_of_any_are_broadcast_by_the_shapes_of_each_call() -> None:
         exe.mod.export_library("model.so")
 
 
-def test_types_that_do_not_fit_are_errors_where_all_extents_are_known() -> None:
+def test_mismatched_known_extents_are_compile_errors() -> None:
     with pytest.raises(TypeInferError, match="do not broadcast"):
         vm.compile(sum_of((2, 2), (3, 2)), "llvm")
 
 
-def test_functions_that_call_themselves_are_interpreted() -> None:
+def test_a_module_with_a_recursive_function_is_interpreted() -> None:
     n, f = relay.var("n", "int32"), relay.GlobalVar("f")
     body = relay.If(n < relay.const(1), n, n + f(n - relay.const(1)))
     mod = tvm.IRModule({f: relay.Function([n], body, relay.scalar_type("int32"))})
@@ -58,7 +58,7 @@ def test_functions_that_call_themselves_are_interpreted() -> None:
         relay.build(mod, "llvm")
 
 
-def test_a_loaded_module_is_run_as_it_is(tmp_path: Path) -> None:
+def test_a_loaded_module_is_run_by_a_virtual_machine(tmp_path: Path) -> None:
     path = str(tmp_path / "sum.so")
     vm.compile(sum_of((3, 2), (1, 2)), "llvm").mod.export_library(path)
     loaded = tvm.runtime.load_module(path)
@@ -70,7 +70,7 @@ def test_a_loaded_module_is_run_as_it_is(tmp_path: Path) -> None:
         vm.VirtualMachine(3, tvm.cpu())
 
 
-def test_both_of_tvms_modules_have_its_names() -> None:
+def test_relay_backend_vm_has_the_names_of_relay_vm() -> None:
     from tvmlite.tvm.relay.backend import vm as of_backend
 
     assert of_backend.VMCompiler is vm.VMCompiler is relay.vm.VMCompiler

@@ -1,4 +1,4 @@
-"""``tvm.support``, and names that are not there."""
+"""``tvm.support``, and missing names."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from tvmlite.tvm import autotvm
 from tvmlite.tvm.executors.benchmark import of_call, timed
 
 
-def test_a_build_says_what_it_has() -> None:
+def test_libinfo_lists_enabled_features() -> None:
     info = tvm.support.libinfo()
 
     assert info["USE_LLVM"] == info["USE_PROFILER"] == "ON"
     assert info["USE_CUDA"] == "OFF"
 
 
-def test_functions_of_python_stand_in_for_a_module() -> None:
+def test_a_frontend_test_module_holds_python_functions() -> None:
     module = tvm.support.FrontendTestModule()
     module["double"] = lambda x: 2 * x
 
@@ -29,7 +29,7 @@ def test_functions_of_python_stand_in_for_a_module() -> None:
         module["half"]
 
 
-def test_a_name_that_is_not_there_is_an_error_for_all_who_ask() -> None:
+def test_a_missing_name_is_an_error_of_hasattr_getattr_and_import() -> None:
     assert not hasattr(tvm, "nothing")
     assert not hasattr(autotvm, "nothing")
     with pytest.raises(AttributeError, match=r"tvm\.autotvm has no 'tempalte'; did you mean template\?"):
@@ -38,7 +38,7 @@ def test_a_name_that_is_not_there_is_an_error_for_all_who_ask() -> None:
         from tvmlite.tvm.autotvm import nothing  # noqa: F401  # pyright: ignore
 
 
-def test_runs_pause_for_the_processor_to_cool() -> None:
+def test_timed_runs_pause_for_cooldown() -> None:
     start = time.perf_counter()
     found = timed(of_call(lambda: None), 1, 4, None, cooldown_interval_ms=20, repeats_to_cooldown=2)
 
@@ -48,7 +48,7 @@ def test_runs_pause_for_the_processor_to_cool() -> None:
         timed(of_call(lambda: None), 1, 4, None, cooldown_interval_ms=20, repeats_to_cooldown=0)
 
 
-def test_an_array_is_the_same_as_itself_only() -> None:
+def test_same_as_compares_identity() -> None:
     one = tvm.nd.array(np.zeros(2))
 
     assert one.same_as(one)

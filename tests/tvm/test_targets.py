@@ -1,4 +1,4 @@
-"""Targets, devices, arrays and values as TVM writes them."""
+"""Targets, devices, arrays and values in TVM's notation."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tvmlite.tvm.target import plain
 PARSED = machine.Target.parse("llvm -mcpu=haswell -num-cores=4")
 
 
-def test_a_virtual_device_describes_a_place() -> None:
+def test_a_virtual_device_has_device_target_and_scope() -> None:
     made = tvm.target.VirtualDevice(tvm.device("cuda", 3), "llvm", "global")
 
     assert (made.device_type, made.device_type_int, made.virtual_device_id) == (2, 2, 3)
@@ -42,7 +42,7 @@ def test_a_virtual_device_describes_a_place() -> None:
         tvm.target.Target(PARSED),
     ],
 )
-def test_a_target_is_the_same_however_it_is_written(given: Any) -> None:
+def test_all_spellings_of_a_target_are_equal(given: Any) -> None:
     made = tvm.target.Target(given, host="llvm")
 
     assert plain(made) == PARSED
@@ -52,7 +52,7 @@ def test_a_target_is_the_same_however_it_is_written(given: Any) -> None:
     assert made.export()["keys"] == made.keys
 
 
-def test_a_target_keeps_the_names_of_schedules() -> None:
+def test_a_target_keeps_keys_device_and_model() -> None:
     made = tvm.target.Target("llvm -keys=arm_cpu,cpu -device=arm_cpu -model=rasp4b")
 
     assert (made.keys, made.device_name, made.model) == (["arm_cpu", "cpu"], "arm_cpu", "rasp4b")
@@ -77,12 +77,12 @@ def test_a_target_keeps_the_names_of_schedules() -> None:
         (3, r"Target: target: 3 given, expected a string, a dict or a target"),
     ],
 )
-def test_what_is_no_target_is_refused(given: Any, message: str) -> None:
+def test_an_invalid_target_is_refused(given: Any, message: str) -> None:
     with pytest.raises(TargetError, match=message):
         tvm.target.Target(given)
 
 
-def test_scopes_nest() -> None:
+def test_target_scopes_nest() -> None:
     assert tvm.target.Target.current() is None
     with pytest.raises(TargetError, match="there is no current target"):
         tvm.target.Target.current(allow_none=False)
@@ -94,7 +94,7 @@ def test_scopes_nest() -> None:
     assert tvm.target.arm_cpu(options="-mtriple=aarch64-linux-gnu").triple == "aarch64-linux-gnu"
 
 
-def test_targets_without_code_can_be_looked_at_but_not_built_for() -> None:
+def test_targets_for_gpus_can_be_parsed_but_not_built_for() -> None:
     made = tvm.target.Target("cuda -model=unknown -libs=cublas,cudnn --host llvm")
     a = te.placeholder((4,), name="a")
     schedule = te.create_schedule(te.compute((4,), lambda i: a[i] + 1).op)
@@ -130,7 +130,7 @@ def test_targets_without_code_can_be_looked_at_but_not_built_for() -> None:
         assert tvm.target.Target("llvm -libs=cblas,mkl").libs == ["cblas", "mkl"]
 
 
-def test_hosts_are_put_on_the_targets_of_a_map() -> None:
+def test_canon_target_map_sets_the_host_of_each_target() -> None:
     found, host = tvm.target.Target.canon_target_map_and_host({"cuda": 1, "llvm": 2}, "llvm")
 
     assert [(key.kind.name, key.host.kind.name, value) for key, value in found.items()] == [
@@ -141,7 +141,7 @@ def test_hosts_are_put_on_the_targets_of_a_map() -> None:
     assert tvm.target.Target.canon_target_map_and_host({})[1] is None
 
 
-def test_a_machines_name_stands_for_a_target() -> None:
+def test_a_tag_names_a_target() -> None:
     board = tvm.target.Target("raspberry-pi/4b-aarch64")
     card = tvm.target.Target("cuda", "aws/cpu/c5.24xlarge")
     own = tvm.target.register_tag("tests/mine", {"kind": "llvm", "mcpu": "znver4", "num-cores": 3})
@@ -161,7 +161,7 @@ def test_a_machines_name_stands_for_a_target() -> None:
         tvm.target.Target("aws/no-such")
 
 
-def test_there_is_code_for_what_is_enabled() -> None:
+def test_only_llvm_and_c_are_enabled() -> None:
     assert [tvm.runtime.enabled(kind) for kind in ("llvm", "c", "stackvm", "cuda")] == [
         True,
         True,
@@ -218,7 +218,7 @@ def test_devices_are_known_by_name_and_number() -> None:
         tvm.device("abacus")
 
 
-def test_arrays_are_made_and_shared() -> None:
+def test_arrays_are_copied_or_shared() -> None:
     x = np.arange(6, dtype="f4").reshape(2, 3)
     shared = tvm.nd.from_dlpack(x)
     shared[0, 0] = 9
@@ -241,7 +241,7 @@ def test_values_keep_their_dtype(value: Any) -> None:
         assert (made.dtype, made.value) == (wanted, value)
 
 
-def test_what_is_converted() -> None:
+def test_convert_makes_strings_lists_and_maps() -> None:
     text = tvm.runtime.convert("name")
 
     assert (text.value, text == "name", str(text), hash(text)) == ("name", True, "name", hash("name"))
@@ -250,13 +250,13 @@ def test_what_is_converted() -> None:
     assert tvm.const(1, "int8x4").lanes == 4
 
 
-def test_registered_functions_are_known_by_their_names() -> None:
+def test_an_unregistered_function_is_an_error() -> None:
     with pytest.raises(TvmliteError, match=r"no function is registered as 'no\.such'"):
         tvm.get_global_func("no.such")
     with pytest.raises(TvmliteError, match="get_global_func: name: 3 given"):
         tvm.get_global_func(3)  # type: ignore[arg-type]
 
 
-def test_every_error_of_a_user_is_one_of_tvm() -> None:
+def test_every_user_error_is_a_tvm_error() -> None:
     assert tvm.TVMError is tvm.error.TVMError is TvmliteError
     assert issubclass(tvm.error.OpNotImplemented, tvm.TVMError)

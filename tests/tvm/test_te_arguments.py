@@ -1,4 +1,4 @@
-"""Which tensors of a schedule ``tvm.lower`` takes as arguments, and where it computes them."""
+"""Which tensors ``tvm.lower`` accepts as arguments, and in which loops it computes them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ ROWS, COLUMNS = 10, 12
 
 
 def _chain() -> tuple[te.Schedule, list[te.Tensor], list[te.IterVar]]:
-    """Three computes one after another, the last of which is tiled; the tensors, and the loops of tiles."""
+    """A chain of three computes, the last one tiled: the schedule, the tensors, and the tiled loops."""
     x = te.placeholder((ROWS, COLUMNS), name="x")
     a = te.compute((ROWS, COLUMNS), lambda i, j: x[i, j] * 2, name="a")
     b = te.compute((ROWS, COLUMNS), lambda i, j: a[i, j] + 1, name="b")
@@ -27,7 +27,7 @@ def _chain() -> tuple[te.Schedule, list[te.Tensor], list[te.IterVar]]:
 
 
 def _values(s: Any, given: list[Any]) -> tuple[str, np.ndarray, list[np.ndarray]]:
-    """The loops of ``s``, what it was given, and what it made of it."""
+    """The lowered loops of ``s``, a random input, and the outputs for it."""
     module = tvm.lower(s, given)
     source = np.random.default_rng(0).random((ROWS, COLUMNS), "f4")
     made = [np.full((ROWS, COLUMNS), -1, "f4") for _ in given[1:]]
@@ -49,7 +49,7 @@ def test_an_argument_is_written_in_the_loops_it_is_computed_in() -> None:
     assert s[b].attach_type == "at"
 
 
-def test_its_own_loops_stay_as_they_are_scheduled() -> None:
+def test_loops_of_attached_arguments_keep_their_schedule() -> None:
     s, (x, a, b, c), (_, jo, *_) = _chain()
     s[b].compute_at(s[c], jo)
     outer, inner = s[b].split(b.op.axis[1], 3)
@@ -62,7 +62,7 @@ def test_its_own_loops_stay_as_they_are_scheduled() -> None:
     np.testing.assert_allclose(made[0], source * 2 + 1, rtol=1e-6)
 
 
-def test_windows_that_overlap_stay_within_the_argument() -> None:
+def test_overlapping_windows_stay_within_the_argument() -> None:
     x = te.placeholder((ROWS, COLUMNS), name="x")
     a = te.compute((ROWS, COLUMNS), lambda i, j: x[i, j] * 2, name="a")
     c = te.compute((ROWS, COLUMNS), lambda i, j: a[i, j] + 1, name="c")
@@ -77,7 +77,7 @@ def test_windows_that_overlap_stay_within_the_argument() -> None:
     np.testing.assert_allclose(made[1], source * 2 + 1, rtol=1e-6)
 
 
-def test_the_loop_may_have_been_split_or_fused_since() -> None:
+def test_the_attach_loop_may_be_split_or_fused_later() -> None:
     for arrange in (lambda s, c: s[c].split(c.op.axis[1], 5), lambda s, c: s[c].fuse(*c.op.axis)):
         x = te.placeholder((ROWS, COLUMNS), name="x")
         a = te.compute((ROWS, COLUMNS), lambda i, j, x=x: x[i, j] * 2, name="a")
@@ -108,7 +108,7 @@ def _reduced_over(a: Any, i: Any, j: Any) -> Any:
         (_reduced_over, lambda a: a.sum(1, keepdims=True) * np.arange(1, COLUMNS + 1, dtype="f4")),
     ],
 )
-def test_an_argument_read_in_another_way_is_computed_whole(
+def test_an_argument_with_irregular_reads_is_computed_as_a_whole(
     read: Callable[..., Any], expected: Callable[[np.ndarray], np.ndarray]
 ) -> None:
     x = te.placeholder((ROWS, COLUMNS), name="x")
@@ -124,7 +124,7 @@ def test_an_argument_read_in_another_way_is_computed_whole(
     np.testing.assert_allclose(made[1], expected(source * 2), rtol=1e-5)
 
 
-def test_a_schedule_of_nothing_can_be_made() -> None:
+def test_an_empty_schedule_can_be_made() -> None:
     s = te.create_schedule([])
 
     assert (list(s.stages), list(s.outputs)) == ([], [])

@@ -13,7 +13,7 @@ from tvmlite.tvm import te, tir
 from tvmlite.tvm.absent import MissingName
 
 
-def test_arithmetic_of_constants_is_a_constant() -> None:
+def test_arithmetic_of_constants_is_folded() -> None:
     for symbol in (operator.add, operator.sub, operator.mul, operator.truediv):
         for dtype in ("float32", "float64"):
             made = symbol(tir.const(0.1, dtype), tir.const(0.3, dtype))
@@ -47,12 +47,12 @@ def test_constants_are_rounded_and_cast() -> None:
         ("int64", "float16", "float16"),
     ],
 )
-def test_two_dtypes_have_the_common_one_of_tvm(left: str, right: str, wanted: str) -> None:
+def test_mixed_dtypes_are_promoted_as_in_tvm(left: str, right: str, wanted: str) -> None:
     a, b = te.var("a", left), te.var("b", right)
     assert {(a + b).dtype, (b + a).dtype, tir.if_then_else(te.var("c", "bool"), a, b).dtype} == {wanted}
 
 
-def test_what_an_object_does_not_have_is_named() -> None:
+def test_error_of_a_missing_attribute_lists_the_known_ones() -> None:
     a = te.placeholder((4,), name="a")
     b = te.compute((4,), lambda i: a[i] + 1, name="b")
     s = te.create_schedule(b.op)
@@ -68,7 +68,7 @@ def test_what_an_object_does_not_have_is_named() -> None:
     assert isinstance(MissingName("x"), RuntimeError)
 
 
-def test_a_buffer_tells_its_address_and_offsets() -> None:
+def test_a_buffer_has_an_address_and_offsets() -> None:
     m, n = te.size_var("m"), te.size_var("n")
     address = te.var("address", tvm.ir.PointerType(tvm.ir.PrimType("float32")))
     buffer = tir.decl_buffer((m, n), "float32", data=address)
@@ -84,7 +84,7 @@ def test_a_buffer_tells_its_address_and_offsets() -> None:
         buffer.access_ptr("x")
 
 
-def test_constants_that_objects_have_are_compared_with_numbers() -> None:
+def test_constants_in_objects_are_comparable_with_numbers() -> None:
     a, k = te.placeholder((4, 8), name="a"), te.reduce_axis((0, 8), "k")
     c = te.compute((4,), lambda i: te.sum(a[i, k], axis=k), name="c")
     d = te.compute((4,), lambda i: c[i] + 1, name="d")
@@ -118,7 +118,7 @@ def test_constants_that_objects_have_are_compared_with_numbers() -> None:
         assert not bool(found != number), found
 
 
-def test_functions_take_parameters_under_tvm_s_names() -> None:
+def test_functions_take_parameters_by_tvms_names() -> None:
     x, f = te.var("x"), te.var("f", "float32")
     k = te.reduce_axis((0, 4), "k")
     a = te.placeholder((4,), name="a")

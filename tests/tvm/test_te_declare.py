@@ -1,4 +1,4 @@
-"""``tvm.te``'s declarations: tags, axes of threads, groups, operators of tensors, windows."""
+"""``tvm.te``'s declarations: tags, thread axes, groups, operators on tensors, windows."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def chain() -> tuple[Any, Any, Any]:
     return a, b, te.compute(a.shape, lambda i, j: b[i, j] * 2, name="c")
 
 
-def test_a_scope_gives_its_tag_to_all_that_is_declared_in_it() -> None:
+def test_tag_scope_tags_everything_declared_in_it() -> None:
     a = te.placeholder((4,), name="a")
     with te.tag_scope("row"):
         b = te.compute((4,), lambda i: a[i] + 1)
@@ -42,7 +42,7 @@ def test_a_scope_gives_its_tag_to_all_that_is_declared_in_it() -> None:
     assert te.tag.TagScope.get_current() is None
 
 
-def test_one_output_is_a_tensor_though_its_shape_is_in_a_list() -> None:
+def test_a_single_output_is_a_tensor_even_if_given_in_a_list() -> None:
     a, state = te.placeholder((4,), name="a"), te.placeholder((3, 4), name="state")
     made = te.extern([(4,)], [a], lambda ins, outs: tvm.tir.call_packed("f", ins[0], "mode", outs[0]))
     init = te.compute((1, 4), lambda _, i: a[i])
@@ -64,7 +64,7 @@ def test_tags_do_not_nest() -> None:
             te.compute((4,), lambda i: a[i], tag="x")
 
 
-def test_arithmetic_of_tensors_is_element_by_element() -> None:
+def test_arithmetic_of_tensors_is_elementwise() -> None:
     a, b = te.placeholder((3, 4), name="a"), te.placeholder((4,), name="b")
     x, y = np.random.rand(3, 4).astype("f4"), np.random.rand(4).astype("f4") + 1
     for made, wanted in (
@@ -86,7 +86,7 @@ def _placeholders(tensor: Any) -> list[Any]:
     return [op for op in te.schedule.PostDFSOrder([tensor.op], graph) if isinstance(op, te.PlaceholderOp)]
 
 
-def test_a_tensor_without_axes_is_a_number_among_numbers() -> None:
+def test_a_zero_dimensional_tensor_is_used_as_a_scalar() -> None:
     a, scale = te.placeholder((5,), name="a"), te.placeholder((), name="scale")
     b = te.compute((5,), lambda i: scale * a[i] + scale)
     x = np.random.rand(5).astype("f4")
@@ -96,7 +96,7 @@ def test_a_tensor_without_axes_is_a_number_among_numbers() -> None:
     np.testing.assert_allclose(made, 3 * x + 3, rtol=1e-6)
 
 
-def test_axes_of_threads_are_kept_and_no_cpu_has_them() -> None:
+def test_thread_axes_can_be_lowered_but_not_built() -> None:
     a, b, c = chain()
     s = te.create_schedule(c.op)
     outer, inner = s[c].split(c.op.axis[0], factor=4)
@@ -120,7 +120,7 @@ def test_axes_of_threads_are_kept_and_no_cpu_has_them() -> None:
         s[b].bind(b.op.axis[0], b.op.axis[1])
 
 
-def test_pragmas_of_the_names_of_primitives_are_those() -> None:
+def test_pragmas_named_like_primitives_apply_the_primitives() -> None:
     _, _, c = chain()
     s = te.create_schedule(c.op)
     s[c].pragma(c.op.axis[1], "vectorize")
@@ -134,7 +134,7 @@ def test_pragmas_of_the_names_of_primitives_are_those() -> None:
     assert attrs[c.op.axis[0]].pragma_keys[0].value == "mine"
 
 
-def test_the_innermost_group_of_a_stage_is_known() -> None:
+def test_the_group_of_a_stage_is_the_innermost_one() -> None:
     _, b, c = chain()
     d = te.compute(c.shape, lambda i, j: c[i, j] + b[i, j], name="d")
     s = te.create_schedule(d.op)
@@ -149,7 +149,7 @@ def test_the_innermost_group_of_a_stage_is_known() -> None:
     assert s.groups == [whole, part]
 
 
-def test_ranges_are_those_of_one_iteration() -> None:
+def test_infer_bound_gives_ranges_of_one_iteration() -> None:
     m, n = te.var("m"), te.var("n")
     a = te.placeholder((8 * m, n), name="a")
     b = te.compute(a.shape, lambda i, j: a[i, j] + 1, name="b")
@@ -168,7 +168,7 @@ def test_ranges_are_those_of_one_iteration() -> None:
         tvm.testing.assert_prim_expr_equal(m, n)
 
 
-def test_rows_that_a_symbolic_piece_of_a_fused_axis_meets_are_known() -> None:
+def test_infer_bound_handles_a_symbolic_split_of_a_fused_axis() -> None:
     m, n, size = te.var("m"), te.var("n"), te.var("size")
     a = te.placeholder((m, n), name="a")
     b = te.compute((m, n), lambda i, j: a[i, j] + 1, name="b")
@@ -187,7 +187,7 @@ def test_rows_that_a_symbolic_piece_of_a_fused_axis_meets_are_known() -> None:
         tvm.testing.assert_prim_expr_equal(found, wanted)
 
 
-def test_injective_stages_are_inlined_and_reductions_are_not() -> None:
+def test_auto_inline_injective_does_not_inline_reductions() -> None:
     a, b, c = chain()
     k = te.reduce_axis((0, 8), name="k")
     d = te.compute((12,), lambda i: te.sum(c[i, k], axis=k), name="d")
@@ -200,7 +200,7 @@ def test_injective_stages_are_inlined_and_reductions_are_not() -> None:
     np.testing.assert_allclose(tvm.build(s, [a, e])(x), ((x + 1) * 2).sum(1) + 1, rtol=1e-5)
 
 
-def test_an_output_that_is_no_argument_is_computed_for_its_readers() -> None:
+def test_an_output_not_passed_as_argument_is_still_computed() -> None:
     a, b, c = chain()
     s = te.create_schedule([b.op, c.op])
     x = np.random.rand(12, 8).astype("f4")
@@ -209,13 +209,13 @@ def test_an_output_that_is_no_argument_is_computed_for_its_readers() -> None:
     assert [op.name for op in s.outputs] == ["b", "c"]
 
 
-def test_a_call_of_a_python_function_is_no_element() -> None:
+def test_call_packed_in_a_compute_is_an_error() -> None:
     with pytest.raises(TensorExpressionError, match="fcompute returns a statement") as error:
         te.compute((), lambda: tvm.tir.call_packed("some.function", 1))
     assert "te.extern with tvm.tir.call_packed" in str(error.value.hint)
 
 
-def test_computes_become_a_function_in_a_module() -> None:
+def test_create_prim_func_makes_a_function_of_computes() -> None:
     a, _, c = chain()
     function = te.create_prim_func([a, c])
 
@@ -226,14 +226,14 @@ def test_computes_become_a_function_in_a_module() -> None:
     np.testing.assert_allclose(y.numpy(), (x + 1) * 2)
 
 
-def test_a_reducer_of_values_combines_them() -> None:
+def test_a_reducer_called_with_values_combines_them() -> None:
     product = te.comm_reducer(lambda x, y: x * y, lambda t: tvm.tir.const(1, t), name="product")
     n = te.var("n")
 
     assert str(product(n, n + 1)) == "(n: int32*(n + 1))"
 
 
-def test_what_te_has_not_says_so() -> None:
+def test_unsupported_features_of_te_are_errors() -> None:
     with pytest.raises(UnsupportedError, match="extern_primfunc: functions of TVMScript are not supported"):
         te.extern_primfunc([])
     _, b, c = chain()
@@ -243,7 +243,7 @@ def test_what_te_has_not_says_so() -> None:
         te.reduce_axis((0, 4), thread_tag="threadIdx.x")
 
 
-def test_a_function_of_computes_is_built_with_its_parameters_in_any_order() -> None:
+def test_create_prim_func_accepts_parameters_in_any_order() -> None:
     a, _, c = chain()
     made = te.create_prim_func([c, a])
 
@@ -254,7 +254,7 @@ def test_a_function_of_computes_is_built_with_its_parameters_in_any_order() -> N
     assert "def main(c: out float32[12, 8], a: float32[12, 8])" in made.script()
 
 
-def test_a_function_of_a_scan_is_refused_as_a_wrong_type() -> None:
+def test_create_prim_func_of_a_scan_is_a_type_error() -> None:
     n = te.size_var("n")
     x, state = te.placeholder((n, 4)), te.placeholder((n, 4))
     first = te.compute((1, 4), lambda _, j: x[0, j])
@@ -265,7 +265,7 @@ def test_a_function_of_a_scan_is_refused_as_a_wrong_type() -> None:
     assert isinstance(caught.value, TypeError)
 
 
-def test_extents_answer_as_numbers_of_tvm() -> None:
+def test_extents_behave_like_int_imms() -> None:
     a = te.placeholder((3, te.var("n")), name="a")
 
     assert (a.shape[0].value, a.shape[0], int(a.shape[0])) == (3, 3, 3)
@@ -274,7 +274,7 @@ def test_extents_answer_as_numbers_of_tvm() -> None:
     assert not isinstance(a.shape[1], tvm.tir.IntImm)
 
 
-def test_a_window_keeps_to_its_tensor() -> None:
+def test_a_window_checks_axes_and_steps() -> None:
     a = te.placeholder((4, 6), name="a")
     window = a[1, 2:6]
 
@@ -285,7 +285,7 @@ def test_a_window_keeps_to_its_tensor() -> None:
         a[0:4:2, 0]
 
 
-def test_a_call_of_an_intrinsic_fits_it() -> None:
+def test_calls_that_do_not_fit_an_intrinsic_are_errors() -> None:
     x = te.placeholder((4,), name="x")
     y = te.compute((4,), lambda i: x[i] + 1, name="y")
     intrin = te.decl_tensor_intrin(y.op, lambda ins, outs: tvm.tir.call_packed("f", ins[0], outs[0]))
@@ -301,7 +301,7 @@ def test_a_call_of_an_intrinsic_fits_it() -> None:
         te.compute((1, 4), lambda i: intrin(a[k, 0:4], reduce_axis=k))
 
 
-def test_an_intrinsic_adds_up_products_of_windows() -> None:
+def test_an_intrinsic_accumulates_over_a_reduction_of_windows() -> None:
     rows, depth = 4, 8
     w, v = te.placeholder((rows, depth), name="w"), te.placeholder((depth,), name="v")
     k = te.reduce_axis((0, depth), name="k")
@@ -323,7 +323,7 @@ def test_an_intrinsic_adds_up_products_of_windows() -> None:
     np.testing.assert_allclose(tvm.build(s, [a, b, c])(x, y), np.einsum("ikrd,jkd->ijr", x, y), rtol=1e-5)
 
 
-def test_a_read_outside_is_an_error_of_lowering() -> None:
+def test_an_out_of_bounds_read_is_an_error_of_lowering() -> None:
     n = te.size_var("n")
     a = te.placeholder((n,), name="A")
     b = te.compute((n,), lambda i: a[i + 1], name="B")
@@ -375,7 +375,7 @@ def test_tensors_and_schedules_are_saved_and_loaded() -> None:
             )
 
 
-def test_stages_and_intrinsics_say_what_tvm_says() -> None:
+def test_stages_and_intrinsics_have_tvms_attributes() -> None:
     x, y = te.placeholder((16,), name="x"), te.placeholder((16,), name="y")
     z = te.compute((16,), lambda i: x[i] + y[i], name="z")
     w = te.compute((16,), lambda i: z[i] * 2, name="w")
@@ -396,7 +396,7 @@ def test_stages_and_intrinsics_say_what_tvm_says() -> None:
 
 
 @pytest.mark.parametrize("place", ["inline", "at"])
-def test_an_argument_that_is_computed_in_another_is_computed_apart_too(place: str) -> None:
+def test_an_inlined_or_attached_argument_is_still_written(place: str) -> None:
     a = te.placeholder((8, 4), name="a")
     b = te.compute((8, 4), lambda i, j: a[i, j] + 1, name="b")
     c = te.compute((8, 4), lambda i, j: b[i, j] * 2, name="c")
@@ -415,7 +415,7 @@ def test_an_argument_that_is_computed_in_another_is_computed_apart_too(place: st
     assert s[b].attach_type == place
 
 
-def test_outputs_that_are_no_arguments_follow_them() -> None:
+def test_missing_outputs_are_appended_to_the_parameters() -> None:
     a = te.placeholder((4,), name="a")
     b = te.compute((4,), lambda i: a[i] + 1, name="b")
 
@@ -424,7 +424,7 @@ def test_outputs_that_are_no_arguments_follow_them() -> None:
     assert [one.name for one in module["main"].params] == ["a", "b"]
 
 
-def test_a_predicate_of_threads_is_a_note_of_the_loops() -> None:
+def test_a_store_predicate_is_shown_in_the_loops() -> None:
     a = te.placeholder((8,), name="a")
     b = te.compute((8,), lambda i: a[i] + 1, name="b")
     s = te.create_schedule(b.op)
@@ -437,7 +437,7 @@ def test_a_predicate_of_threads_is_a_note_of_the_loops() -> None:
         tvm.build(s, [a, b])
 
 
-def test_a_rule_for_a_target_without_code_is_never_applied() -> None:
+def test_a_lowering_rule_for_another_target_is_never_applied() -> None:
     def rule(call: Any) -> Any:
         raise AssertionError
 
@@ -451,7 +451,7 @@ def test_a_rule_for_a_target_without_code_is_never_applied() -> None:
         tvm.build(te.create_schedule(b.op), [a, b])
 
 
-def test_a_tensor_without_axes_and_a_number_make_a_tensor() -> None:
+def test_arithmetic_of_a_zero_dimensional_tensor_gives_a_tensor() -> None:
     a, n = te.placeholder((), name="a"), te.var("n")
 
     for made in (n + a, a + n, 1 + a, a * a, te.placeholder((2,), name="b")[0] - a):

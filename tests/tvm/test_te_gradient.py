@@ -1,4 +1,4 @@
-"""``te.gradient``, against derivatives written in numpy."""
+"""``te.gradient``, compared with derivatives written in numpy."""
 
 from __future__ import annotations
 
@@ -49,7 +49,9 @@ def summed(output: Any, inputs: Any) -> list[Any]:
         (lambda x: x.astype("int32").astype("float32"), np.zeros_like),
     ],
 )
-def test_functions_of_an_element(element: Callable[[Any], Any], wanted: Callable[[Any], Any]) -> None:
+def test_gradients_of_elementwise_functions_match_numpy(
+    element: Callable[[Any], Any], wanted: Callable[[Any], Any]
+) -> None:
     (grad,) = summed(te.compute((3, 4), lambda i, j: element(A[i, j]), name="B"), A)
     np.testing.assert_allclose(run(grad, [A], X), wanted(X), rtol=1e-4, atol=1e-5)
 
@@ -68,19 +70,21 @@ Y = np.arange(16, dtype="f4").reshape(4, 4)
         ((4,), lambda i: S[te.min(i + 1, 3), 0], np.array([[0], [1], [1], [2]]) * (np.arange(4) == 0)),
     ],
 )
-def test_reads_elsewhere(shape: tuple[int, ...], element: Any, wanted: np.ndarray) -> None:
+def test_gradients_of_permuted_and_repeated_reads_match_numpy(
+    shape: tuple[int, ...], element: Any, wanted: np.ndarray
+) -> None:
     (grad,) = summed(te.compute(shape, element), S)
     np.testing.assert_array_equal(run(grad, [S], Y), wanted)
 
 
-def test_an_index_with_a_variable_of_its_own_needs_no_loop() -> None:
+def test_a_gradient_of_a_permuted_read_needs_no_reduction() -> None:
     head = te.placeholder((4, 4), name="head")
     (grad,) = te.gradient(te.compute((4, 4), lambda i, j: S[j, 3 - i]), S, head=head)
     assert not grad.op.reduce_axis
     assert str(grad.op.body[0]) == "head[3 - i1, i0]"
 
 
-def test_reductions_with_a_head_and_by_several_tensors() -> None:
+def test_gradients_of_a_reduction_with_a_head_by_several_tensors() -> None:
     w, head = te.placeholder((5, 4), name="W"), te.placeholder((2, 3, 5), name="head")
     y, h = np.random.rand(5, 4).astype("f4"), np.random.rand(2, 3, 5).astype("f4")
     dense = te.compute((3, 5), lambda i, j: te.sum(A[i, K] * w[j, K], axis=K), name="dense")
@@ -90,7 +94,7 @@ def test_reductions_with_a_head_and_by_several_tensors() -> None:
     np.testing.assert_allclose(run(by_w, [A, head], X, h), np.einsum("pij,ik->pjk", h, X), rtol=1e-5)
 
 
-def test_a_tie_of_a_maximum_has_one_derivative() -> None:
+def test_the_gradient_of_a_tied_maximum_goes_to_one_element() -> None:
     ties = np.array([[1, 3, 3, 2], [5, 4, 5, 5], [0, 0, 0, 0]], "f4")
     (grad,) = summed(te.compute((3,), lambda i: te.max(A[i, K], axis=K)), A)
     found = run(grad, [A], ties)
@@ -99,9 +103,7 @@ def test_a_tie_of_a_maximum_has_one_derivative() -> None:
 
 
 @pytest.mark.parametrize(("size", "stride", "pad"), [(2, 1, 0), (3, 2, 1)])
-def test_the_greatest_of_each_window_has_what_its_pooled_element_has(
-    size: int, stride: int, pad: int
-) -> None:
+def test_the_gradient_of_max_pooling_goes_to_the_largest_element(size: int, stride: int, pad: int) -> None:
     data = te.placeholder((1, 1, 6, 6), name="data")
     pooled = topi.nn.pool2d(data, (size, size), (stride, stride), (1, 1), (pad,) * 4, "max")
     head = te.placeholder(pooled.shape, name="head")
@@ -120,13 +122,13 @@ def test_the_greatest_of_each_window_has_what_its_pooled_element_has(
     np.testing.assert_allclose(run(grad, [data, head], image, heads)[0, 0], wanted[inside], rtol=1e-6)
 
 
-def test_a_products_derivative_is_that_of_its_reducer() -> None:
+def test_the_gradient_of_a_product_reduction_matches_numpy() -> None:
     product = te.comm_reducer(lambda x, y: x * y, lambda t: tir.const(1, t), name="product")
     (grad,) = summed(te.compute((3,), lambda i: product(A[i, K], axis=K)), A)
     np.testing.assert_allclose(run(grad, [A], X), X.prod(axis=1, keepdims=True) / X, rtol=1e-5)
 
 
-def test_without_a_head_all_derivatives_are_given() -> None:
+def test_without_a_head_the_full_jacobian_is_given() -> None:
     unused = te.placeholder((2,), name="unused")
     output = te.compute((3,), lambda i: A[i, 0] * A[i, 0])
     grad, zeros = te.gradient(output, [A, unused])
@@ -136,7 +138,7 @@ def test_without_a_head_all_derivatives_are_given() -> None:
     np.testing.assert_array_equal(run(zeros, []), np.zeros((3, 2)))
 
 
-def test_what_is_not_differentiated_says_so() -> None:
+def test_unsupported_gradients_are_errors() -> None:
     loops = te.extern((3, 4), [A], lambda ins, outs: tir.call_packed("f", ins[0], outs[0]), name="loops")
     for made, name in (
         (loops, "loops is computed by loops or a scan"),
@@ -152,7 +154,7 @@ def test_what_is_not_differentiated_says_so() -> None:
         te.gradient(te.compute((3, 4), lambda i, j: A[i, j]), A, head=te.placeholder((3,)))
 
 
-def test_numerical_gradients() -> None:
+def test_check_numerical_grads_finds_wrong_gradients() -> None:
     x = np.array([0.5, 2.0])
     tvm.testing.check_numerical_grads(lambda a, b: (a * a * b).sum(), [x, x], [2 * x * x])
     tvm.testing.check_numerical_grads(lambda a: (a * a).sum(), {"a": x}, {"a": 2 * x})

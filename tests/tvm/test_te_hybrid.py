@@ -1,4 +1,4 @@
-"""``te.hybrid``: scripts held against what Python computes, and what they may not say."""
+"""``te.hybrid``: scripts compared with their results in Python, and errors in scripts."""
 
 # ruff: noqa: F821, F841, B007, PT018
 # mypy: ignore-errors
@@ -19,7 +19,7 @@ script = te.hybrid.script
 
 
 def check(function: Any, *args: Any, **sizes: int) -> Any:
-    """The script compiled, and as it is written again from its loops, gives what Python does."""
+    """Check that the script, compiled and printed again from its loops, computes what Python does."""
     made = function(*args)
     outputs = made if isinstance(made, list) else [made]
     symbolic = [one for one in args if isinstance(one, (te.Tensor, tvm.tir.Var))]
@@ -49,7 +49,7 @@ def _tuple(value: Any) -> tuple[Any, ...]:
 
 @script
 def outer_product(n, m, a, b):
-    """Every element of a by every element of b."""
+    """Multiply every element of a by every element of b."""
     c = output_tensor((n, m), a.dtype)
     for i in range(n):
         for j in range(m):
@@ -58,7 +58,7 @@ def outer_product(n, m, a, b):
     return c
 
 
-def test_loops_over_sizes_that_are_known_later() -> None:
+def test_loops_over_symbolic_sizes() -> None:
     n, m = te.size_var("n"), te.size_var("m")
     a, b = te.placeholder((n,), name="a"), te.placeholder((m,), name="b")
     module = check(outer_product, n, m, a, b, n=9, m=5)
@@ -84,7 +84,7 @@ def test_kinds_of_loops_and_several_outputs() -> None:
     assert "parallel(0, 16)" in module.get_source()
 
 
-def test_conditions_and_expressions() -> None:
+def test_conditions_and_expressions_match_python() -> None:
     @script
     def choose(a):
         b = output_tensor((12,), "int32")
@@ -100,7 +100,7 @@ def test_conditions_and_expressions() -> None:
     check(choose, te.placeholder((12,), dtype="int32", name="a"))
 
 
-def test_names_assigned_once_and_often() -> None:
+def test_variables_may_be_assigned_once_or_repeatedly() -> None:
     @script
     def window_sums(a):
         three = 3.0
@@ -120,7 +120,7 @@ def test_names_assigned_once_and_often() -> None:
     check(window_sums, te.placeholder((te.size_var("n"),), name="a"), n=11)
 
 
-def test_functions_of_te_and_of_python() -> None:
+def test_math_functions_and_builtins_match_python() -> None:
     @script
     def functions(a):
         b = output_tensor((9,), "float32")
@@ -138,7 +138,7 @@ def test_functions_of_te_and_of_python() -> None:
     check(functions, te.placeholder((9,), name="a"))
 
 
-def test_what_a_script_takes_from_outside() -> None:
+def test_a_script_captures_constants_and_tensors() -> None:
     table = [[1, 2], [3, 4]]
     extent = 6
     other = te.placeholder((6,), dtype="int32", name="other")
@@ -168,7 +168,7 @@ def test_what_a_script_takes_from_outside() -> None:
     ]
 
 
-def test_a_script_calls_another() -> None:
+def test_a_script_may_call_another() -> None:
     @script
     def twice(a, b):
         c = outer_product(4, 3, a, b)
@@ -205,7 +205,7 @@ def test_a_script_is_saved_and_loaded(tmp_path: Path) -> None:
         te.hybrid.HybridModule("def f(")
 
 
-def test_the_scripts_module_gets_no_names() -> None:
+def test_running_a_script_adds_no_names_to_its_module() -> None:
     outer_product(2, 2, np.ones(2), np.ones(2))
 
     assert not set(te.hybrid.runtime.HYBRID_GLOBALS) & set(outer_product.__globals__)
@@ -221,7 +221,7 @@ def _fault(function: Any) -> str:
     return str(raised.value)
 
 
-def test_what_is_wrong_is_said_with_its_line() -> None:
+def test_errors_of_a_script_have_their_line() -> None:
     def writes_input(a):
         b = output_tensor((4,), "float32")
         a[0] = 1.0

@@ -1,4 +1,4 @@
-"""Python's numbers beside narrow values: int32 and float32, as TVM reads them."""
+"""Python numbers combined with narrow values are int32 and float32, as in TVM."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def test_narrow_ints_are_computed_in_32_bits(dtype: str) -> None:
         np.testing.assert_array_equal(got, expected)
 
 
-def test_halves_beside_floats_are_float32() -> None:
+def test_float16_combined_with_a_python_float_is_float32() -> None:
     a = te.placeholder((4,), dtype="float16", name="a")
 
     assert [(a[0] * 0.5).dtype, (1.5 - a[0]).dtype, (a[0] + 1).dtype, (a * 0.5).dtype] == [
@@ -65,7 +65,7 @@ def test_halves_beside_floats_are_float32() -> None:
     )
 
 
-def test_bits_and_wide_values_keep_their_dtype() -> None:
+def test_bit_operations_and_wide_values_keep_their_dtype() -> None:
     for dtype in ("int8", "uint16"):
         a = te.placeholder((4,), dtype=dtype)[0]
         assert [one.dtype for one in (a & 3, a >> 1, a << 1, a + tir.const(1, dtype))] == [dtype] * 4
@@ -73,7 +73,7 @@ def test_bits_and_wide_values_keep_their_dtype() -> None:
         assert (te.placeholder((4,), dtype=dtype)[0] + 1).dtype == dtype
 
 
-def test_loops_by_hand_read_numbers_alike() -> None:
+def test_loops_written_by_hand_promote_numbers_alike() -> None:
     a = te.placeholder((6,), dtype="uint8", name="a")
 
     def loops(source: Any, target: Any) -> Any:
@@ -97,7 +97,7 @@ def test_loops_by_hand_read_numbers_alike() -> None:
     [("int8", 200, "int32"), ("uint8", -1, "int32"), ("int64", 2, "int64"), ("int8", 2.0, "float32"),
      ("float16", 2.0, "float32"), ("float16", 1, "float16"), ("float64", 2.0, "float64")],
 )  # fmt: skip
-def test_functions_of_whole_tensors_read_numbers_alike(dtype: str, number: float, expected: str) -> None:
+def test_functions_of_whole_tensors_promote_numbers_alike(dtype: str, number: float, expected: str) -> None:
     a = te.placeholder((3,), dtype, "a")
     x, wide = np.array([1, 100, 127]).astype(dtype), np.dtype(expected).type(number)
     total, greater = topi.add(a, number), topi.greater(number, a)
@@ -109,7 +109,7 @@ def test_functions_of_whole_tensors_read_numbers_alike(dtype: str, number: float
     np.testing.assert_array_equal(outputs[1], number > x.astype("float64"))
 
 
-def test_programs_of_te_alone_keep_the_dtype_of_what_stands_beside_a_number() -> None:
+def test_without_tvm_numbers_take_the_dtype_of_the_other_operand() -> None:
     a = native.placeholder((4,), "int8", "a")
 
     assert ((a[0] + 1).dtype, (a[0] > -1).a.dtype, native.max(a[0], 0).dtype) == ("int8", "int8", "int8")

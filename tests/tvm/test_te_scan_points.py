@@ -1,4 +1,4 @@
-"""Along which axes a scan can be taken apart."""
+"""``ScanFixPointAnalysis``: the axes along which a scan can be split."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def points(scan: Any) -> list[int]:
 
 
 def scanned(read: Callable[..., Any]) -> Any:
-    """A scan of rows of two axes whose update is ``read`` of the state and where it is."""
+    """A scan over two spatial axes whose update calls ``read`` with the state and the indices."""
     state = te.placeholder((9, M, M), name="state")
     first = te.compute((1, M, M), lambda *_: 0.0, name="first")
     step = te.compute((9, M, M), lambda t, i, j: read(state, t, i, j), name="step")
@@ -37,11 +37,11 @@ def scanned(read: Callable[..., Any]) -> Any:
         (lambda s, t, i, j: s[t - 1, i, te.indexmod(j + i, M)], [0, 0]),
     ],
 )
-def test_an_axis_is_a_fixed_point_if_elements_need_their_own_place(read: Any, wanted: list[int]) -> None:
+def test_an_axis_is_a_fixed_point_if_reads_keep_its_index(read: Any, wanted: list[int]) -> None:
     assert points(scanned(read)) == wanted
 
 
-def test_stages_and_sums_in_between_are_followed() -> None:
+def test_fixed_points_are_traced_through_stages_and_reductions() -> None:
     state = te.placeholder((9, M, N), name="state")
     first = te.compute((1, M, N), lambda *_: 0.0, name="first")
     turned = te.compute((9, N, M), lambda t, j, i: state[t - 1, i, j] * 2, name="turned")
@@ -54,7 +54,7 @@ def test_stages_and_sums_in_between_are_followed() -> None:
     assert points(te.scan(first, mixed, state)) == [1, 0]
 
 
-def test_states_that_read_each_other_share_their_points() -> None:
+def test_states_that_read_each_other_share_their_fixed_points() -> None:
     one, other, third = (te.placeholder((9, N), name=name) for name in ("one", "other", "third"))
     inits = [te.compute((1, N), lambda *_: 0.0, name="init") for _ in range(3)]
     of_one = te.compute((9, N), lambda t, i: other[t - 1, i] + 1, name="of_one")

@@ -1,4 +1,4 @@
-"""Scripts as courses have them: tensor expressions and their schedules, held against numpy."""
+"""Scripts as in courses: tensor expressions and their schedules, compared with numpy."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def uniform(*shape: int) -> np.ndarray:
     return np.random.default_rng(7).random(shape, dtype="float32")
 
 
-def test_vectors_are_added() -> None:
+def test_vector_addition() -> None:
     n = te.var("n")
     a, b = te.placeholder((n,), name="a"), te.placeholder((n,), name="b")
     total = te.compute(a.shape, lambda i: a[i] + b[i], name="total")
@@ -47,7 +47,7 @@ def test_vectors_are_added() -> None:
     assert module.time_evaluator(module.entry_name, device, number=3)(x, y, made).mean > 0
 
 
-def test_a_matrix_product_takes_every_step_of_its_tuning() -> None:
+def test_a_matrix_product_with_all_steps_of_the_tutorial() -> None:
     m = n = k = 96
     block = 32
     a, b = te.placeholder((m, k), name="A"), te.placeholder((k, n), name="B")
@@ -156,7 +156,7 @@ def test_an_intrinsic_is_called_on_windows() -> None:
         te.compute((8, width), lambda i: add(a[i, 0:8], b[i, 0:8]))
 
 
-def test_sums_so_far_by_a_scan_of_two_stages() -> None:
+def test_a_recurrence_by_a_scan_of_two_stages() -> None:
     m, n = te.var("m"), te.var("n")
     x = te.placeholder((m, n), name="X")
     state = te.placeholder((m, n))
@@ -175,7 +175,7 @@ def test_sums_so_far_by_a_scan_of_two_stages() -> None:
     assert tvm.te.schedule.InferBound(s.normalize())[made.op.scan_axis].min.value == 1
 
 
-def test_loops_of_threads_run_while_what_they_share_is_computed() -> None:
+def test_bounds_of_shared_stages_cover_all_threads() -> None:
     a = te.placeholder((64, 64), name="a")
     b = te.compute((64, 64), lambda i, j: a[i, j] + 1, name="b")
     c = te.compute((64, 64), lambda i, j: b[i, j] * 2, name="c")
@@ -194,10 +194,10 @@ def test_loops_of_threads_run_while_what_they_share_is_computed() -> None:
 
 
 @pytest.mark.parametrize("rows", [4, 3])
-def test_what_a_scan_needs_is_computed_for_its_own_rows(rows: int) -> None:
+def test_inputs_of_a_scan_are_computed_for_its_rows_only(rows: int) -> None:
     x, state = te.placeholder((rows, 2), name="x"), te.placeholder((5, 2), name="state")
     first = te.compute((1, 2), lambda *_: 0.0, name="first")
-    doubled = te.compute((5, 2), lambda t, i: x[t - 1, i] * 2, name="doubled")  # of no row 0
+    doubled = te.compute((5, 2), lambda t, i: x[t - 1, i] * 2, name="doubled")  # not defined for row 0
     step = te.compute((5, 2), lambda t, i: state[t - 1, i] + doubled[t, i], name="step")
     total = te.scan(first, step, state, inputs=[x])
     s = te.create_schedule(total.op)
@@ -211,7 +211,7 @@ def test_what_a_scan_needs_is_computed_for_its_own_rows(rows: int) -> None:
     assert isinstance(tvm.lower(s, [x, state, total])["main"], tvm.tir.PrimFunc)
 
 
-def test_the_stage_that_copies_a_cache_begins_anew() -> None:
+def test_cache_write_resets_the_schedule_of_the_copy() -> None:
     a = te.placeholder((8, 6), name="a")
     b = te.compute((8, 6), lambda i, j: a[i, j] * 2, name="b")
     s = te.create_schedule(b.op)
@@ -249,7 +249,7 @@ def test_a_blas_product_and_a_python_function_are_stages() -> None:
     assert tvm.get_global_func("no.such.function", allow_missing=True) is None
 
 
-def test_an_intrinsic_of_ones_own_is_lowered_by_a_rule() -> None:
+def test_a_user_defined_intrinsic_is_lowered_by_a_rule() -> None:
     def softplus(call: Any) -> Any:
         return tvm.tir.log1p(tvm.tir.exp(call.args[0]))
 
@@ -264,7 +264,7 @@ def test_an_intrinsic_of_ones_own_is_lowered_by_a_rule() -> None:
     np.testing.assert_allclose(made, np.log1p(np.exp(x)), rtol=1e-5)
 
 
-def test_a_rule_for_an_intrinsic_that_there_is_takes_its_place(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_rule_overrides_the_lowering_of_a_known_intrinsic(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(registry, "_rules", {})
     a = te.placeholder((8,), name="A")
     b = te.compute(a.shape, lambda i: te.exp(a[i]), name="B")
@@ -283,7 +283,7 @@ def test_a_rule_for_an_intrinsic_that_there_is_takes_its_place(monkeypatch: pyte
 
 @te.hybrid.script
 def smoothed(values, weight):  # type: ignore[no-untyped-def]
-    """A moving average, whose ends are left as they are."""
+    """A moving average that leaves both ends unchanged."""
     out = output_tensor(values.shape, values.dtype)  # type: ignore[name-defined]  # noqa: F821
     last = values.shape[0] - 1
     out[0] = values[0]
@@ -296,7 +296,7 @@ def smoothed(values, weight):  # type: ignore[no-untyped-def]
     return out
 
 
-def test_a_hybrid_script_is_python_and_a_tensor() -> None:
+def test_a_hybrid_script_runs_in_python_and_as_a_tensor() -> None:
     n = te.size_var("n")
     values = te.placeholder((n,), name="values")
     weights = [0.25, 0.5, 0.25]
@@ -311,7 +311,7 @@ def test_a_hybrid_script_is_python_and_a_tensor() -> None:
     np.testing.assert_allclose(result, wanted * 2, rtol=1e-6)
 
 
-def test_the_largest_element_and_its_place_by_a_reduction_of_pairs() -> None:
+def test_argmax_by_a_reduction_of_pairs() -> None:
     def larger(x: Any, y: Any) -> Any:
         first = x[1] >= y[1]
         return tvm.tir.Select(first, x[0], y[0]), tvm.tir.Select(first, x[1], y[1])
@@ -332,7 +332,7 @@ def test_the_largest_element_and_its_place_by_a_reduction_of_pairs() -> None:
     np.testing.assert_array_equal(largest, x.max(1))
 
 
-def test_a_convolution_in_blocks_of_rows() -> None:
+def test_a_convolution_tiled_by_rows() -> None:
     images, inside, outside, size, window = 1, 4, 8, 14, 3
     data = te.placeholder((images, inside, size, size), name="data")
     kernel = te.placeholder((outside, inside, window, window), name="kernel")
@@ -365,7 +365,7 @@ def test_a_convolution_in_blocks_of_rows() -> None:
     np.testing.assert_allclose(made, topi.testing.conv2d_nchw_python(image, weights, 1, 1), rtol=1e-4)
 
 
-def test_a_softmax_of_topi_under_a_target() -> None:
+def test_a_topi_softmax_under_a_target() -> None:
     rows = te.var("rows")
     scores = te.placeholder((rows, 33), name="scores")
     made = topi.nn.softmax(scores * 2 - 1)

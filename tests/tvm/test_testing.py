@@ -1,4 +1,4 @@
-"""``tvm.testing`` marks and parameterizes tests, and modules of TVM that are not here say so."""
+"""``tvm.testing`` marks and parametrizes tests; absent modules of TVM are errors when used."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ low, high = tvm.testing.parameters((1, 2), (3, 4))
 
 
 @tvm.testing.parametrize_targets("llvm", "cuda")
-def test_only_targets_that_are_cpus_run(target: str, dev: object) -> None:
+def test_only_cpu_targets_run(target: str, dev: object) -> None:
     assert (target, str(dev)) == ("llvm", "cpu(0)")
 
 
@@ -27,7 +27,7 @@ def length(target: str) -> int:
 
 
 @tvm.testing.parametrize_targets("llvm")
-def test_fixtures_may_take_the_target_in_place_of_the_test(length: int) -> None:
+def test_a_fixture_may_take_the_target_instead_of_the_test(length: int) -> None:
     assert length == len("llvm")
 
 
@@ -37,7 +37,7 @@ def test_parameters_take_each_value(width: int, low: int, high: int) -> None:
 
 
 class TestOfClass:
-    """Fixtures that stand in the class of the tests that take them."""
+    """Fixtures defined in the class of the tests that use them."""
 
     depth = tvm.testing.parameter(5, 6)
     first, second = tvm.testing.parameters((1, 2), (3, 4), ids=["small", "large"])
@@ -49,19 +49,19 @@ class TestOfClass:
 
 @tvm.testing.requires_llvm
 @tvm.testing.uses_gpu
-def test_what_is_there_runs() -> None:
+def test_a_test_runs_if_its_requirements_are_met() -> None:
     assert tvm.testing.device_enabled("llvm -mcpu=haswell")
 
 
 @tvm.testing.requires_cuda
-def test_what_is_not_there_is_skipped() -> None:
+def test_a_test_that_requires_cuda_is_skipped() -> None:
     raise AssertionError("it ran")
 
 
 @pytest.mark.parametrize(
     ("feature", "has"), [("x86", "sse2"), ("cascadelake", "avx512vnni"), ("arm_dot", "dotprod")]
 )
-def test_processors_are_there_where_the_machine_has_their_instructions(feature: str, has: str) -> None:
+def test_requires_marks_check_the_machines_instructions(feature: str, has: str) -> None:
     mark = getattr(tvm.testing, f"requires_{feature}")()[0]
 
     assert mark.args == (not Target.parse("native").has(has),)
@@ -73,7 +73,7 @@ def test_without_a_package_a_test_is_skipped() -> None:
 
 
 class Metafunc:
-    """A test as pytest shows it to plugins: the fixtures it takes, and what its own marks give."""
+    """A test as plugins see it: the fixtures it takes, and the parameters of its own marks."""
 
     def __init__(self, fixturenames: list[str], given: str = "") -> None:
         self.fixturenames, self.given, self.rows = fixturenames, given, []  # type: ignore[var-annotated]
@@ -86,7 +86,7 @@ class Metafunc:
         self.rows.append((names, values, ids))
 
 
-def test_the_plugin_gives_targets() -> None:
+def test_the_plugin_parametrizes_targets() -> None:
     both, one, other, own = (
         Metafunc(["target", "dev"]),
         Metafunc(["dev", "x"]),
@@ -101,7 +101,7 @@ def test_the_plugin_gives_targets() -> None:
     assert other.rows == own.rows == []
 
 
-def test_differences_are_found() -> None:
+def test_assert_allclose_finds_differences() -> None:
     tvm.testing.assert_allclose(np.ones(3), [1, 1, 1 + 1e-8])
     with pytest.raises(AssertionError):
         tvm.testing.assert_allclose(np.ones(3), np.zeros(3))
@@ -120,7 +120,7 @@ def test_differences_are_found() -> None:
         ("tir.transform", r"tvm\.lower applies"),
     ],
 )
-def test_a_module_that_is_not_here_is_an_error_when_it_is_used(name: str, hint: str) -> None:
+def test_an_absent_module_is_an_error_when_it_is_used(name: str, hint: str) -> None:
     module = importlib.import_module(f"tvmlite.tvm.{name}")
     with pytest.raises(UnsupportedError, match=rf"(?s)tvm\.{name}\.anything is not in tvmlite.*{hint}"):
         module.anything()

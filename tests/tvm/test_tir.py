@@ -1,4 +1,4 @@
-"""``tvm.tir``: nodes made as TVM makes them, functions, walks, builders, and what is not there."""
+"""``tvm.tir``: nodes with TVM's constructors, functions, visitors, builders, and absent names."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tvmlite.tvm.tir.axis import Range
 @pytest.mark.parametrize(
     "name", ["Add", "Sub", "Mul", "Div", "Min", "Max", "LT", "LE", "EQ", "NE", "FloorDiv", "FloorMod", "Mod"]
 )
-def test_a_node_of_two_is_ours(name: str) -> None:
+def test_binary_nodes_are_made_and_checked(name: str) -> None:
     a, b = te.var("a"), te.var("b")
     node = getattr(tir, name)(a, b)
 
@@ -31,13 +31,13 @@ def test_a_node_of_two_is_ours(name: str) -> None:
         getattr(tir, name)(a, [])
 
 
-def test_greater_is_less_the_other_way() -> None:
+def test_gt_and_ge_are_the_comparison_operators() -> None:
     a, b = te.var("a"), te.var("b")
 
     assert (str(tir.GT(a, b)), str(tir.GE(a, b))) == (str(a > b), str(a >= b))
 
 
-def test_expressions_are_made() -> None:
+def test_expression_nodes_are_made() -> None:
     x = te.var("x", "float32")
 
     assert (tir.Cast("int32", x).dtype, tir.Broadcast(x, 4).lanes, tir.Ramp(0, 1, 8).lanes) == ("int32", 4, 8)
@@ -56,7 +56,7 @@ def test_expressions_are_made() -> None:
         tir.Call("int32", "tir.atomic_add", [])
 
 
-def test_numbers_know_their_kind() -> None:
+def test_immediates_are_int_imms_or_float_imms() -> None:
     assert isinstance(tir.IntImm("int64", 2), tir.IntImm)
     assert isinstance(tir.FloatImm("float32", 1), tir.FloatImm)
     assert not isinstance(tir.const(1.0), tir.IntImm)
@@ -66,7 +66,7 @@ def test_numbers_know_their_kind() -> None:
         tir.IntImm("float32", 1)
 
 
-def test_statements_are_made_and_walked() -> None:
+def test_statements_are_made_and_visited() -> None:
     buffer = tir.decl_buffer((8,), "float32", name="out")
     i = tir.Var("i", "int64")
     store = tir.BufferStore(buffer, i * 2, [i])
@@ -96,7 +96,7 @@ def test_statements_are_made_and_walked() -> None:
         tir.For(i, 0, 8, tir.ForKind.THREAD_BINDING, store)
 
 
-def test_variables_are_replaced() -> None:
+def test_variables_are_substituted() -> None:
     n, m = te.var("n"), te.var("m")
 
     assert str(tir.stmt_functor.substitute(n * m, {n: 3})) == "(3*m: int32)"
@@ -120,7 +120,7 @@ def test_a_function_made_by_hand_is_built() -> None:
     np.testing.assert_array_equal(tvm.build(function, target="llvm")["twice"](given), given * 2)
 
 
-def test_functions_of_the_c_library() -> None:
+def test_math_functions_match_numpy() -> None:
     a, b = te.placeholder((9,), name="a"), te.placeholder((9,), name="b")
     x, y = (np.random.default_rng(1).random((2, 9)) + 0.1).astype("f4")
     for ours, reference in (
@@ -139,7 +139,7 @@ def test_functions_of_the_c_library() -> None:
         tir.log1p(te.var("n"))
 
 
-def test_small_functions_of_ints() -> None:
+def test_integer_functions_are_computed_and_checked() -> None:
     a = te.placeholder((4,), dtype="int64", name="a")
     b = te.compute((4,), lambda i: tir.clz(a[i]), name="b")
     x = np.array([1, 2, 255, 1 << 40])
@@ -163,7 +163,7 @@ def test_small_functions_of_ints() -> None:
             getattr(tir, name)()
 
 
-def test_a_loop_nest_written_by_hand() -> None:
+def test_a_loop_nest_is_written_with_a_builder() -> None:
     a = te.placeholder((10,), name="a")
 
     def halves(ins: Any, outs: Any) -> Any:
@@ -189,7 +189,7 @@ def test_a_loop_nest_written_by_hand() -> None:
         builder.allocate("float32", (4,), axis_separators=[1])
 
 
-def test_a_function_of_pointers_takes_arrays_of_any_extent() -> None:
+def test_a_function_with_a_pointer_takes_arrays_of_any_extent() -> None:
     builder = tir.ir_builder.create()
     n = te.size_var("n")
     values = builder.pointer("float32", name="values")
@@ -218,7 +218,7 @@ def test_loops_over_int32_variables_are_compiled() -> None:
     np.testing.assert_array_equal(given.numpy(), np.arange(6))
 
 
-def test_constants_fold_and_are_numbers() -> None:
+def test_constants_are_folded_and_convert_to_numbers() -> None:
     three = tir.const(3, "int32")
 
     assert (int(three), float(three), bool(three < 4), bool(three >= 4)) == (3, 3.0, True, False)
@@ -247,7 +247,7 @@ def test_a_variable_can_be_an_address() -> None:
     assert tvm.ir.Range(2, 5).extent.value == 3
 
 
-def test_nodes_that_are_not_there_say_so() -> None:
+def test_absent_nodes_are_errors() -> None:
     assert not isinstance(ir.Seq(()), tir.AttrStmt)
     for name, instead in (("call_tir", "te.extern"), ("atomic_add", "CPUs only")):
         with pytest.raises(UnsupportedError, match=rf"tir\.{name} is not in tvmlite(?s:.*){instead}"):
@@ -258,7 +258,7 @@ def test_nodes_that_are_not_there_say_so() -> None:
         tir.Nothing  # noqa: B018
 
 
-def test_names_may_be_imported_from_parts() -> None:
+def test_names_may_be_imported_from_submodules() -> None:
     from tvmlite.tvm.tir.expr import IntImm
     from tvmlite.tvm.tir.stmt import IfThenElse
 
@@ -297,7 +297,7 @@ def test_a_function_returns_a_number() -> None:
         built(tir.SeqStmt([tir.Evaluate(tir.ret(a)), tir.Evaluate(tir.ret(b))]))
 
 
-def test_a_reduction_is_made_of_a_reducer() -> None:
+def test_a_reduction_is_made_from_a_reducer() -> None:
     axis = te.reduce_axis((0, 4), "k")
     a = te.placeholder((4,), name="a")
     reducer = te.compute((1,), lambda i: te.sum(a[axis], axis=axis)).op.body[0].combiner
@@ -309,14 +309,14 @@ def test_a_reduction_is_made_of_a_reducer() -> None:
         te.compute((1,), lambda i: alone)
 
 
-def test_functions_of_expressions_are_in_their_module_too() -> None:
+def test_tir_op_has_the_functions_of_tir() -> None:
     assert tvm.tir.op.exp is tvm.tir.exp
     assert tvm.tir.op.if_then_else is tvm.tir.if_then_else
     with pytest.raises(AttributeError, match=r"tvm\.tir\.op has no 'expp'"):
         _ = tvm.tir.op.expp
 
 
-def test_llvm_intrinsics_are_chosen_by_the_types_that_are_counted() -> None:
+def test_llvm_intrinsics_are_overloaded_by_the_counted_arguments() -> None:
     a, b = te.placeholder((16,), name="a"), te.placeholder((16,), name="b", dtype="int32")
     x, y = np.linspace(0, 4, 16, dtype="f4"), np.arange(16, dtype="i4")
     one, two, three = (tir.const(n, "uint32") for n in (1, 2, 3))
@@ -348,7 +348,7 @@ def test_llvm_intrinsics_are_chosen_by_the_types_that_are_counted() -> None:
     assert (named.name, len(named.args)) == ("llvm.x86.sse42.crc32.32.32", 2)
 
 
-def test_statements_are_put_together_and_walked() -> None:
+def test_statements_are_sequenced_and_visited() -> None:
     v = te.var("v")
     first, second = tir.Evaluate(v), tir.Evaluate(v + 1)
     whole = tir.stmt_seq(first, tir.stmt_seq(second, v * 2))
@@ -362,7 +362,7 @@ def test_statements_are_put_together_and_walked() -> None:
     assert second.value not in seen
 
 
-def test_builders_take_parameters_under_tvm_s_names() -> None:
+def test_builders_take_parameters_by_tvms_names() -> None:
     a = te.placeholder((4,), name="a")
 
     def loops(source: Any, target: Any) -> Any:
@@ -383,7 +383,7 @@ def test_builders_take_parameters_under_tvm_s_names() -> None:
     np.testing.assert_array_equal(found, x * 2 * np.array([-1, -1, 1, 1]))
 
 
-def test_reducers_and_sizes_are_made_as_nodes() -> None:
+def test_comm_reducers_and_size_vars_are_made() -> None:
     n = tir.SizeVar("n", "int32")
     x, y = te.var("x", "float32"), te.var("y", "float32")
     product = tir.CommReducer([x], [y], [x * y], [tir.const(1.0)])
@@ -403,7 +403,7 @@ def test_reducers_and_sizes_are_made_as_nodes() -> None:
         tir.CommReducer([x], [y], [], [])
 
 
-def test_a_vector_s_dtype_is_written_with_its_lanes() -> None:
+def test_the_dtype_of_a_vector_has_its_lanes() -> None:
     vector = te.var("v", "int8x4")
 
     assert (str(vector.dtype), f"{vector.dtype}", vector.dtype) == ("int8x4", "int8x4", "int8x4")
@@ -422,7 +422,7 @@ def test_operators_of_calls_are_found_by_name() -> None:
         tvm.ir.Op.get("tir.no_such")
 
 
-def test_calls_by_name_are_walked_and_rebuilt_as_they_are_written() -> None:
+def test_extern_calls_are_visited_and_rebuilt() -> None:
     v = te.var("v")
     inner = tir.call_extern("int32", "f", v * 3)
     outer = tir.Evaluate(tir.call_extern("int32", "g", inner, 7))

@@ -1,4 +1,4 @@
-"""``tvm.tir.ir_builder`` and nodes by hand: scopes of threads, hints, bindings, and what is refused."""
+"""``tvm.tir.ir_builder`` and nodes by hand: thread scopes, hints, bindings, and errors."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def by_threads(ins: Any, outs: Any) -> Any:
     return builder.get()
 
 
-def test_threads_are_loops_that_are_shown_and_not_built() -> None:
+def test_thread_extents_are_shown_as_loops_but_not_built() -> None:
     a = te.placeholder((12,), name="a")
     b = te.extern((12,), [a], by_threads, name="b")
     schedule = te.create_schedule(b.op)
@@ -43,7 +43,7 @@ def test_threads_are_loops_that_are_shown_and_not_built() -> None:
         tvm.build(schedule, [a, b])
 
 
-def test_what_a_builder_has_not_is_said() -> None:
+def test_missing_methods_of_a_builder_are_errors() -> None:
     builder = tir.ir_builder.create()
 
     assert not hasattr(builder, "extern_call")
@@ -57,7 +57,7 @@ def test_what_a_builder_has_not_is_said() -> None:
         builder.scope_attr("threadIdx.x", "thread_extent", 3)
 
 
-def test_a_prefetch_takes_the_arguments_of_llvms() -> None:
+def test_a_prefetch_takes_llvms_arguments() -> None:
     builder = tir.ir_builder.create()
     a, b = (tir.decl_buffer((4,), name=name) for name in "ab")
     place = tir.call_intrin("handle", "tir.address_of", a[3])
@@ -77,7 +77,7 @@ def test_a_prefetch_takes_the_arguments_of_llvms() -> None:
 @pytest.mark.parametrize(
     "make", [lambda var, value: tir.Let(var, value, var), lambda *two: tir.LetStmt(*two, tir.Evaluate(0))]
 )
-def test_a_value_has_the_dtype_of_what_it_is_bound_to(make: Any) -> None:
+def test_a_bound_value_has_the_dtype_of_its_variable(make: Any) -> None:
     x = te.var("x", "float32")
 
     assert make(x, 1).value.dtype == "float32"
@@ -85,7 +85,7 @@ def test_a_value_has_the_dtype_of_what_it_is_bound_to(make: Any) -> None:
         make(x, te.var("y", "float64"))
 
 
-def test_a_variable_may_be_bound_once() -> None:
+def test_verify_ssa_finds_variables_bound_twice() -> None:
     x, y = te.var("x"), te.var("y")
     one, same, other = tir.Let(x, 1, x + 1), tir.Let(x, 1, x + 2), tir.Let(x, 2, x + 2)
     loop = tir.For(x, 0, 4, tir.ForKind.SERIAL, tir.Evaluate(x + y))
@@ -101,7 +101,7 @@ def test_a_variable_may_be_bound_once() -> None:
     assert not holds(tir.Evaluate(one * other))
 
 
-def test_a_buffer_tells_its_scope() -> None:
+def test_a_buffer_has_a_scope() -> None:
     shared = tir.decl_buffer((4,), scope="shared")
 
     assert (shared.scope(), tir.decl_buffer((4,)).scope()) == ("shared", "global")

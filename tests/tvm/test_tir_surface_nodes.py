@@ -1,4 +1,4 @@
-"""Nodes that TVM has and the compiler has not, and calls with TVM's arguments."""
+"""Nodes of TVM that the compiler does not have, and calls with TVM's arguments."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ V, NOP = te.var("v"), tir.Evaluate(0)
 FLOATS = tvm.ir.PointerType(tvm.ir.PrimType("float32"))
 
 
-def test_nodes_keep_what_they_were_made_of() -> None:
+def test_nodes_keep_their_fields() -> None:
     pointer = tir.Var("data", FLOATS)
     buffer = tir.decl_buffer((16,), "float32", data=pointer)
     note = tir.AttrStmt(V, "stride", 10, NOP)
@@ -41,7 +41,7 @@ def test_nodes_keep_what_they_were_made_of() -> None:
     assert {type(one).__name__ for one in met} >= {"AttrStmt", "AssertStmt", "GT"}
 
 
-def test_a_node_without_a_meaning_is_an_error_of_the_build() -> None:
+def test_a_node_without_code_generation_is_a_build_error() -> None:
     for stmt, name in (
         (tir.AttrStmt(V, "stride", 10, NOP), "AttrStmt"),
         (tir.Evaluate(tir.undef()), "undef"),
@@ -66,7 +66,7 @@ def test_a_let_and_an_assertion_are_compiled() -> None:
         made(-1)
 
 
-def test_calls_have_tvms_arguments() -> None:
+def test_calls_have_the_arguments_of_tvms() -> None:
     m, n = te.size_var("m"), te.size_var("n")
     buffer = tir.decl_buffer((m, n), "float32", name="buffer")
     whole, part = buffer.access_ptr("rw"), buffer.access_ptr("w", offset=100, extent=7)
@@ -81,7 +81,7 @@ def test_calls_have_tvms_arguments() -> None:
     assert tir.Call("float32", "tir.call_extern", [tir.StringImm("h"), V]).args[1] is V
 
 
-def test_a_lowered_call_shows_its_arrays() -> None:
+def test_a_lowered_packed_call_has_pointers_to_its_arrays() -> None:
     x = te.placeholder((8,), name="x")
     y = te.extern((8,), [x], lambda ins, outs: tir.call_packed("copy", ins[0], outs[0], 5), name="y")
     call = tvm.lower(te.create_schedule(y.op), [x, y])["main"].body.value
@@ -89,7 +89,7 @@ def test_a_lowered_call_shows_its_arrays() -> None:
     assert [str(one) for one in call.args] == ['"copy"', "x: Pointer(float32)", "y: Pointer(float32)", "5"]
 
 
-def test_operators_are_built() -> None:
+def test_call_nodes_of_operators_are_made() -> None:
     assert tir.tvm_tuple(V, 1, 2).op.name == "tir.tvm_tuple"
     assert tir.tvm_struct_get(tir.Var("x", "handle"), 1, 2, dtype="int32").dtype == "int32"
     assert (tir.lookup_param("p0").args[0].value, tir.assume(cond=V).op.name) == ("p0", "tir.assume")
@@ -99,7 +99,7 @@ def test_operators_are_built() -> None:
         tir.tvm_struct_get(V)
 
 
-def test_a_function_keeps_its_buffers() -> None:
+def test_a_prim_func_keeps_its_buffer_map() -> None:
     x = te.var("x")
     buffer = tir.decl_buffer((x,), "float32")
     function = tir.PrimFunc([x, V, buffer], tir.LetStmt(x, 10, tir.Evaluate(x + 1)))

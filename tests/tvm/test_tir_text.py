@@ -1,4 +1,4 @@
-"""Expressions that a program of TVM's writes: their text, comparisons, dtypes of vectors, constants."""
+"""Expressions in TVM programs: their text, comparisons, vector dtypes, constants."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ X, Y, F = te.var("x"), te.var("y"), te.var("f", "float32")
         (te.var("p", tvm.ir.PointerType(tvm.ir.PrimType("float32"))), "p: Pointer(float32)"),
     ],
 )
-def test_an_expression_has_tvms_text(made: Any, text: str) -> None:
+def test_an_expression_prints_as_in_tvm(made: Any, text: str) -> None:
     assert str(made) == text
 
 
@@ -45,7 +45,7 @@ def test_expressions_of_te_keep_their_own_text() -> None:
     assert str(m > n) == "n < m"
 
 
-def test_comparisons_are_those_that_were_written() -> None:
+def test_comparisons_keep_the_operator_that_was_written() -> None:
     greater, less = X > Y, Y < X
 
     assert (isinstance(greater, tir.GT), isinstance(less, tir.LT)) == (True, True)
@@ -61,7 +61,7 @@ def test_comparisons_are_those_that_were_written() -> None:
     np.testing.assert_array_equal(made(given, 2), -given)
 
 
-def test_comparisons_are_compiled_in_loops_by_hand() -> None:
+def test_comparisons_are_compiled_in_loops_written_by_hand() -> None:
     ib = tir.ir_builder.create()
     x, out = tir.decl_buffer((8,), "float32", name="x"), tir.decl_buffer((8,), "float32", name="out")
     limit = te.var("limit")
@@ -77,7 +77,7 @@ def test_comparisons_are_compiled_in_loops_by_hand() -> None:
     np.testing.assert_array_equal(made(given, 3), np.where(np.arange(8) < 3, given, 0))
 
 
-def test_a_vector_has_its_dtype() -> None:
+def test_vector_expressions_have_vector_dtypes() -> None:
     two = tir.const(1, "int8x2")
 
     assert ((two >> 1).dtype, (X >> tir.const(1, "int32x2")).dtype) == ("int8x2", "int32x2")
@@ -86,7 +86,7 @@ def test_a_vector_has_its_dtype() -> None:
     assert X.astype("float32x4").dtype == "float32x4"
 
 
-def test_constants_are_numbers() -> None:
+def test_constants_are_hashed_and_compared_like_numbers() -> None:
     one, same = tvm.runtime.convert(1), tvm.runtime.convert(1)
 
     assert (same in {one}, one < 20, bool(one != 1)) == (True, True, False)

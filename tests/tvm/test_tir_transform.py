@@ -1,4 +1,4 @@
-"""Passes of a program's own over lowered functions."""
+"""User-defined passes over lowered functions."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def added() -> tuple[Any, list[Any]]:
 
 
 def in_eights(loop: Any) -> Any:
-    """The loop in vectors of eight."""
+    """Split ``loop`` and vectorize it by eight."""
     outer, inner = te.var("outer"), te.var("inner")
     body = tir.stmt_functor.substitute(loop.body, {loop.loop_var: outer * 8 + inner})
     body = tir.For(inner, 0, 8, tir.ForKind.VECTORIZED, body)
@@ -29,7 +29,7 @@ def in_eights(loop: Any) -> Any:
 
 @tir.transform.prim_func_pass(opt_level=0)
 def vectorized(function: Any, mod: Any, context: Any) -> Any:
-    """Every loop in vectors of eight."""
+    """Vectorize every loop by eight."""
     return function.with_body(tir.stmt_functor.ir_transform(function.body, None, in_eights, ["tir.For"]))
 
 
@@ -48,7 +48,7 @@ def test_lower_and_build_run_the_passes_of_the_context() -> None:
     np.testing.assert_array_equal(found.numpy(), x + y)
 
 
-def test_passes_of_lower_phases_are_run_first() -> None:
+def test_passes_run_in_the_order_of_their_phases() -> None:
     seen: list[int] = []
 
     def noting(phase: int) -> tuple[int, Any]:
@@ -64,7 +64,7 @@ def test_passes_of_lower_phases_are_run_first() -> None:
     assert seen == [0, 1, 3]
 
 
-def test_a_pass_is_called_with_a_module_too() -> None:
+def test_a_pass_may_be_called_with_a_module() -> None:
     module = tvm.lower(*added())
 
     assert "vectorize" in str(vectorized(module))
@@ -73,7 +73,7 @@ def test_a_pass_is_called_with_a_module_too() -> None:
 
 
 @pytest.mark.parametrize("row", [(4, vectorized), (1, print), vectorized])
-def test_what_is_no_phase_and_pass_is_refused(row: Any) -> None:
+def test_an_invalid_phase_or_pass_is_refused(row: Any) -> None:
     with (
         tvm.transform.PassContext(config={"tir.add_lower_pass": [row]}),
         pytest.raises(ConfigError, match=r"tir.add_lower_pass: a row: .*expected \(a phase from 0 to 3"),
@@ -81,6 +81,6 @@ def test_what_is_no_phase_and_pass_is_refused(row: Any) -> None:
         tvm.lower(*added())
 
 
-def test_passes_of_tvms_are_not_there() -> None:
+def test_tvms_own_passes_are_absent() -> None:
     with pytest.raises(UnsupportedError, match=r"tvm.tir.transform.VectorizeLoop is not in tvmlite"):
         tir.transform.VectorizeLoop()

@@ -1,4 +1,4 @@
-"""``tvm.topi`` held against numpy, at known and at open extents."""
+"""``tvm.topi`` compared with numpy, with known and open extents."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tvmlite.tvm import te, topi
 
 
 def run(make: Callable[..., Any], *arrays: Any, schedule: bool = False) -> Any:
-    """What ``make`` of placeholders for ``arrays`` computes of them."""
+    """The result for ``arrays`` of what ``make`` declares on placeholders."""
     given = [np.asarray(one) for one in arrays]
     tensors = [te.placeholder(x.shape, x.dtype.name, f"x{k}") for k, x in enumerate(given)]
     made = make(*tensors)
@@ -103,11 +103,11 @@ INTS = np.arange(12, dtype="i4").reshape(3, 4) - 5
         (lambda x: topi.nn.dilate(x, (2, 3)), (Y,), topi.testing.dilate_python(Y, (2, 3))),
     ],
 )
-def test_an_operator_is_numpys(make: Any, arrays: Any, wanted: Any) -> None:
+def test_an_operator_matches_numpy(make: Any, arrays: Any, wanted: Any) -> None:
     np.testing.assert_allclose(run(make, *arrays), wanted, rtol=2e-5, atol=1e-6)
 
 
-def test_parts_and_the_largest() -> None:
+def test_split_topk_and_arange_match_numpy() -> None:
     for got, wanted in zip(run(lambda x: topi.split(x, (1, 3), 1), X), np.split(X, (1, 3), 1), strict=True):
         np.testing.assert_array_equal(got, wanted)
     values, indices = run(lambda x: topi.topk(x, 2, dtype="int32"), Y)
@@ -121,7 +121,7 @@ IMAGE, KERNEL = some(2, 4, 9, 8), some(6, 4, 3, 3)
 
 
 @pytest.mark.parametrize("padding", [0, 1, (1, 2), (1, 0, 2, 1), "SAME", "VALID"])
-def test_convolutions_of_images(padding: Any) -> None:
+def test_conv2d_matches_references(padding: Any) -> None:
     for stride in (1, (2, 1)):
         wanted = topi.testing.conv2d_nchw_python(IMAGE, KERNEL, stride, padding)
         got = run(lambda x, w, s=stride: topi.nn.conv2d_nchw(x, w, s, padding, 1), IMAGE, KERNEL)
@@ -131,7 +131,7 @@ def test_convolutions_of_images(padding: Any) -> None:
     np.testing.assert_allclose(got, topi.testing.conv2d_nhwc_python(*last, 1, padding), rtol=1e-4)
 
 
-def test_other_convolutions() -> None:
+def test_other_convolutions_match_references() -> None:
     grouped = some(6, 2, 3, 3)
     got = run(lambda x, w: topi.nn.group_conv2d_nchw(x, w, 1, 1, 1, 2), IMAGE, grouped)
     np.testing.assert_allclose(got, topi.testing.conv2d_nchw_python(IMAGE, grouped, 1, 1, 2), rtol=1e-4)
@@ -151,7 +151,7 @@ def test_other_convolutions() -> None:
     np.testing.assert_allclose(got, wanted, rtol=1e-4)
 
 
-def test_a_transposed_convolution_spreads_each_element() -> None:
+def test_conv2d_transpose_matches_a_scatter_in_numpy() -> None:
     image, kernel = some(1, 2, 4, 5), some(2, 3, 3, 3)
     wanted = np.zeros((1, 3, 9, 11), "f4")
     for y in range(4):
@@ -170,7 +170,7 @@ def test_a_transposed_convolution_spreads_each_element() -> None:
     np.testing.assert_allclose(cut, wanted[:, :, 1:-1, 1:-1], rtol=1e-5)
 
 
-def test_blocks_of_channels_and_of_images() -> None:
+def test_depth_to_space_and_space_to_depth_match_numpy() -> None:
     image = some(1, 8, 2, 3)
     wide = image.reshape(1, 2, 2, 2, 2, 3).transpose(0, 3, 4, 1, 5, 2).reshape(1, 2, 4, 6)
 
@@ -181,7 +181,7 @@ def test_blocks_of_channels_and_of_images() -> None:
     np.testing.assert_array_equal(got, wide.transpose(0, 2, 3, 1))
 
 
-def test_pools_of_images() -> None:
+def test_pools_match_numpy() -> None:
     blocks = IMAGE[:, :, :8].reshape(2, 4, 4, 2, 4, 2)
     for kind, wanted in (("max", blocks.max((3, 5))), ("avg", blocks.mean((3, 5)))):
         got = run(
@@ -201,7 +201,7 @@ def test_pools_of_images() -> None:
         run(lambda x: topi.nn.global_pool(x, "median"), IMAGE)
 
 
-def test_normalizations() -> None:
+def test_normalizations_match_numpy() -> None:
     scale, shift = some(4), some(4) - 1
     got = run(topi.nn.scale_shift_nchw, IMAGE, scale, shift)
     np.testing.assert_allclose(got, topi.testing.scale_shift_nchw_python(IMAGE, scale, shift), rtol=1e-6)
@@ -236,7 +236,7 @@ def test_schedules_compute_the_same() -> None:
         np.testing.assert_allclose(got, topi.testing.conv2d_nchw_python(IMAGE, KERNEL, 1, 1), rtol=1e-4)
 
 
-def test_a_scalar_of_the_caller_is_in_the_formula() -> None:
+def test_a_scalar_variable_is_an_operand() -> None:
     a, n = te.placeholder((4,), name="a"), te.var("n")
     made = 3 + a * n - a / 2
     x = some(4)
@@ -249,7 +249,7 @@ def test_a_scalar_of_the_caller_is_in_the_formula() -> None:
         topi.add(a, "x")
 
 
-def test_scalars_of_floats_and_truths_are_operands_too() -> None:
+def test_float_and_bool_scalars_are_operands() -> None:
     b = te.var("b", dtype="float32")
     x = np.array([7.5, -7.5], "f4")
     for make, wanted in ((topi.floor_divide, x // 2.5), (topi.floor_mod, x % 2.5)):
@@ -260,7 +260,7 @@ def test_scalars_of_floats_and_truths_are_operands_too() -> None:
     assert str(topi.logical_xor(*truths)) == "(p: bool != q: bool)"
 
 
-def test_a_layout_may_stand_behind_the_outputs_of_a_schedule() -> None:
+def test_schedule_pool_takes_a_layout() -> None:
     data = some(1, 2, 6, 6)
     a = te.placeholder(data.shape, name="a")
     made = topi.nn.pool2d(a, [2, 2], [2, 2], [1, 1], [0, 0, 0, 0], "max")
@@ -269,7 +269,7 @@ def test_a_layout_may_stand_behind_the_outputs_of_a_schedule() -> None:
     np.testing.assert_array_equal(tvm.build(s, [a, made])(data), wanted)
 
 
-def test_a_window_that_begins_behind_the_data_counts_in_ceil_mode() -> None:
+def test_ceil_mode_counts_windows_that_begin_beyond_the_data() -> None:
     options = ([3, 3], [3, 3], [1, 1], [2, 1, 2, 1])
     data = some(1, 1, 31, 31)
     for kind, counts in (("max", True), ("avg", False), ("avg", True)):
@@ -281,13 +281,13 @@ def test_a_window_that_begins_behind_the_data_counts_in_ceil_mode() -> None:
         np.testing.assert_allclose(made.clip(0), wanted.clip(0), rtol=1e-6)
 
 
-def test_a_tag_is_given_to_results() -> None:
+def test_tag_scope_tags_results() -> None:
     a = te.placeholder((4,), name="a")
     with te.tag_scope("mine"):
         assert topi.exp(a).op.tag == "mine"
 
 
-def test_helpers_of_shapes() -> None:
+def test_shape_utilities_give_constants_and_indices() -> None:
     n = te.var("n")
 
     assert topi.utils.get_const_tuple((tvm.tir.const(3), n * 0 + 2, n)) == (3, 2, n)
@@ -300,7 +300,7 @@ def test_helpers_of_shapes() -> None:
         topi.utils.get_const_int(n)
 
 
-def test_what_topi_has_not_says_so() -> None:
+def test_missing_functions_and_wrong_arguments_are_errors() -> None:
     with pytest.raises(UnsupportedError, match=r"tvm\.topi\.nn\.pool_grad is not in tvmlite"):
         topi.nn.pool_grad(None)
     with pytest.raises(AttributeError, match=r"tvm\.topi has no 'nothing'"):

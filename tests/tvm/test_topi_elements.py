@@ -1,4 +1,4 @@
-"""``tvm.topi``'s functions that read and write elements by indices, held against numpy."""
+"""``tvm.topi``'s functions that read and write elements by indices, compared with numpy."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ ROWS = X[0]
 
 
 def run(make: Callable[..., Any], *arrays: Any) -> Any:
-    """What ``make`` of placeholders for ``arrays`` computes of them."""
+    """The result for ``arrays`` of what ``make`` declares on placeholders."""
     given = [np.asarray(one) for one in arrays]
     tensors = [te.placeholder(x.shape, x.dtype.name, f"x{k}") for k, x in enumerate(given)]
     made = make(*tensors)
@@ -44,7 +44,7 @@ def test_updates_are_scattered_along_an_axis(kind: str) -> None:
 
 
 @pytest.mark.parametrize("kind", ["add", "mul", "min", "max"])
-def test_updates_of_one_place_are_combined(kind: str) -> None:
+def test_scatter_nd_combines_updates_of_one_element(kind: str) -> None:
     data, places, updates = ROWS[:2, :2], np.array([[1, 1, 0], [0, 0, 1]]), np.array([2, 3, -4], "f4")
     combine = {"add": np.add, "mul": np.multiply, "min": np.minimum, "max": np.maximum}[kind]
     wanted = data.copy()
@@ -66,7 +66,7 @@ def test_updates_of_one_place_are_combined(kind: str) -> None:
     ],
 )
 @pytest.mark.parametrize("known", [True, False])
-def test_a_slice_is_set_where_its_ends_are_known_or_not(
+def test_strided_set_takes_constant_or_tensor_bounds(
     shape: Any, begin: Any, end: Any, strides: Any, known: bool
 ) -> None:
     values = np.random.default_rng(2).random(shape).astype("f4")
@@ -80,14 +80,14 @@ def test_a_slice_is_set_where_its_ends_are_known_or_not(
     np.testing.assert_array_equal(found, wanted)
 
 
-def test_indices_of_several_axes_are_numpys() -> None:
+def test_adv_index_matches_numpy() -> None:
     first, second = np.array([[2, 0, 1]]), np.array([[1], [3]])
 
     found = run(lambda x, *at: topi.adv_index(x, list(at)), X, first, second)
     np.testing.assert_array_equal(found, X[first, second])
 
 
-def test_values_are_found_in_sorted_rows() -> None:
+def test_searchsorted_matches_numpy() -> None:
     rows, values = np.sort(X[:, :, 0]), X[:, :2, 1]
 
     for right in (False, True):
@@ -97,7 +97,7 @@ def test_values_are_found_in_sorted_rows() -> None:
         np.testing.assert_array_equal(found, wanted)
 
 
-def test_sparse_values_stand_in_a_default() -> None:
+def test_sparse_to_dense_fills_a_default() -> None:
     places, values = np.array([[0, 1], [2, 2]]), np.array([1.5, 2.5], "f4")
     wanted = np.full((3, 4), -1, "f4")
     wanted[0, 1], wanted[2, 2] = values
@@ -110,7 +110,7 @@ def test_sparse_values_stand_in_a_default() -> None:
     np.testing.assert_array_equal(absent, np.where(wanted < 0, 0, wanted))
 
 
-def test_diagonals_stand_at_the_sides_that_are_asked_for() -> None:
+def test_matrix_set_diag_aligns_diagonals() -> None:
     diagonals = np.random.default_rng(3).random((3, 2, 4)).astype("f4")
 
     for align in ("LEFT_RIGHT", "RIGHT_LEFT"):
@@ -120,7 +120,7 @@ def test_diagonals_stand_at_the_sides_that_are_asked_for() -> None:
         run(lambda x, d: topi.matrix_set_diag(x, d, 0, "MIDDLE"), X, diagonals)
 
 
-def test_sums_of_products_are_numpys() -> None:
+def test_einsum_and_tensordot_match_numpy() -> None:
     a, b = X, np.random.default_rng(4).random((5, 4, 2)).astype("f4")
     axes = (1, 2), (1, 0)
 
@@ -133,7 +133,7 @@ def test_sums_of_products_are_numpys() -> None:
         np.testing.assert_allclose(found, wanted, rtol=1e-4, atol=1e-5)
 
 
-def test_a_transform_of_rows_is_numpys_and_goes_back() -> None:
+def test_dft_matches_numpy_and_is_inverted() -> None:
     real, imaginary = X[0], X[1]
     wanted = np.fft.fft(real + 1j * imaginary)
 
@@ -145,7 +145,7 @@ def test_a_transform_of_rows_is_numpys_and_goes_back() -> None:
     np.testing.assert_allclose(back[1], imaginary, atol=1e-5)
 
 
-def test_other_functions_of_places() -> None:
+def test_other_index_functions_match_numpy() -> None:
     order = np.array([3, 0, 2, 1], "i4")
 
     np.testing.assert_array_equal(run(topi.invert_permutation, order), np.argsort(order))
@@ -165,7 +165,7 @@ def test_other_functions_of_places() -> None:
     np.testing.assert_array_equal(windows, view)
 
 
-def test_places_may_be_floats() -> None:
+def test_gather_nd_accepts_float_indices() -> None:
     places = np.array([[1.0, 0.9], [0.0, 2.0]], "f4")
 
     found = run(topi.gather_nd, ROWS, places)
@@ -173,7 +173,7 @@ def test_places_may_be_floats() -> None:
 
 
 @pytest.mark.parametrize("ascending", [True, False])
-def test_of_a_row_as_many_elements_are_sorted_as_are_valid(ascending: bool) -> None:
+def test_argsort_sorts_only_the_valid_elements_of_each_row(ascending: bool) -> None:
     counts = np.array([5, 2, 0, 3], "i4")
 
     found = run(lambda x, n: topi.argsort(x, n, axis=1, is_ascend=ascending), ROWS, counts)
@@ -184,7 +184,7 @@ def test_of_a_row_as_many_elements_are_sorted_as_are_valid(ascending: bool) -> N
     assert found.dtype == np.int32
 
 
-def test_the_largest_of_none_are_all() -> None:
+def test_topk_with_k_zero_gives_all_elements() -> None:
     values, places = run(lambda x: topi.topk(x, 0, axis=1), ROWS)
 
     np.testing.assert_array_equal(places, np.argsort(-ROWS, axis=1))
@@ -192,7 +192,7 @@ def test_the_largest_of_none_are_all() -> None:
 
 
 @pytest.mark.parametrize("shape", [(7,), (3, 4), (2, 3, 2)])
-def test_elements_that_are_not_zero_have_places(shape: tuple[int, ...]) -> None:
+def test_argwhere_matches_numpy(shape: tuple[int, ...]) -> None:
     data = np.random.default_rng(3).integers(0, 2, shape).astype("i4")
     wanted = np.argwhere(data)
     rows = np.zeros(wanted.shape, "i4")
@@ -200,7 +200,7 @@ def test_elements_that_are_not_zero_have_places(shape: tuple[int, ...]) -> None:
     np.testing.assert_array_equal(run(topi.argwhere, rows, data), wanted)
 
 
-def test_values_are_found_once_each() -> None:
+def test_unique_gives_values_indices_and_counts() -> None:
     data = np.array([3, 1, 3, 2, 1, 3], "i4")
 
     found = run(lambda x: topi.unique(x, is_sorted=False, return_counts=True), data)
@@ -213,7 +213,7 @@ def test_values_are_found_once_each() -> None:
     assert found[2].tolist() == [0, 1, 0, 2, 1, 0]
 
 
-def test_places_are_those_of_another_shape() -> None:
+def test_sparse_reshape_converts_indices() -> None:
     places = np.array([[0, 0, 1], [1, 2, 3]], "i4")
     shapes = np.array([2, 3, 6], "i4"), np.array([9, -1], "i4")
 
@@ -222,7 +222,7 @@ def test_places_are_those_of_another_shape() -> None:
     assert shape.tolist() == [9, 4]
 
 
-def test_windows_are_transformed() -> None:
+def test_stft_matches_numpy() -> None:
     x, window = np.random.default_rng(4).random((2, 20)).astype("f4"), np.hanning(8).astype("f4")
     frames = np.stack([x[:, at : at + 8] * window for at in range(0, 13, 4)], axis=1)
     wanted = np.fft.rfft(frames).transpose(0, 2, 1)
@@ -231,7 +231,7 @@ def test_windows_are_transformed() -> None:
     np.testing.assert_allclose(found[..., 0] + 1j * found[..., 1], wanted, atol=1e-4)
 
 
-def test_products_of_fixed_point_numbers_have_a_factor_for_each_column() -> None:
+def test_fixed_point_multiply_per_axis_uses_a_factor_for_each_column() -> None:
     data = np.array([[1000, -1000], [7, 8]], "i4")
     factors, left, right = np.array([1 << 30, 1 << 29], "i4"), np.array([1, 0], "i4"), np.array([0, 1], "i4")
 
@@ -241,7 +241,7 @@ def test_products_of_fixed_point_numbers_have_a_factor_for_each_column() -> None
     np.testing.assert_array_equal(found, [[1000, -125], [7, 1]])
 
 
-def test_functions_are_in_tvms_modules_too() -> None:
+def test_functions_are_in_tvms_submodules() -> None:
     assert topi.transform.matrix_set_diag is topi.matrix_set_diag
     assert topi.x86.concatenate is topi.concatenate
     assert "scatter_nd" in dir(topi)

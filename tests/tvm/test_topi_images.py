@@ -1,4 +1,4 @@
-"""``tvm.topi``'s images, boxes, blocks of channels and layers of several axes, held against numpy."""
+"""``tvm.topi``'s images, boxes, blocked channels and layers over several axes, compared with numpy."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tvmlite.tvm.topi import testing
 
 
 def run(make: Callable[..., Any], *arrays: Any) -> Any:
-    """What ``make`` of placeholders for ``arrays`` computes of them."""
+    """The result for ``arrays`` of what ``make`` declares on placeholders."""
     given = [np.asarray(one) for one in arrays]
     tensors = [te.placeholder(x.shape, x.dtype.name, f"x{k}") for k, x in enumerate(given)]
     with tvm.target.Target("llvm"):
@@ -41,7 +41,7 @@ def blocks(x: np.ndarray, size: int) -> np.ndarray:
     return x.reshape(n, c // size, size, h, w).transpose(0, 1, 3, 4, 2)
 
 
-def test_a_convolution_of_blocks_is_that_of_the_image() -> None:
+def test_conv2d_nchwc_matches_conv2d_nchw() -> None:
     kernel = some(32, 16, 3, 3)
     packed = kernel.reshape(2, 16, 2, 8, 3, 3).transpose(0, 2, 4, 5, 3, 1)
 
@@ -55,7 +55,7 @@ def test_a_convolution_of_blocks_is_that_of_the_image() -> None:
         run(lambda x, w: topi.nn.conv2d_NCHWc(x, w, 1, 1, 1, "NHWC", "NCHW16c"), blocks(IMAGE, 8), packed)
 
 
-def test_bytes_in_fours_are_summed_as_integers() -> None:
+def test_conv2d_nchwc_int8_accumulates_in_integers() -> None:
     r = np.random.default_rng(1)
     image, kernel = r.integers(0, 9, (1, 16, 5, 5)), r.integers(-9, 9, (16, 16, 3, 3))
     packed = kernel.reshape(1, 16, 1, 4, 4, 3, 3).transpose(0, 2, 5, 6, 3, 1, 4)
@@ -68,7 +68,7 @@ def test_bytes_in_fours_are_summed_as_integers() -> None:
     np.testing.assert_array_equal(found, blocks(testing.conv2d_nchw_python(image, kernel, 1, 1), 16))
 
 
-def test_each_channel_of_blocks_has_its_kernel() -> None:
+def test_depthwise_conv2d_nchwc_matches_the_reference() -> None:
     kernel = some(16, 1, 3, 3)
     packed = kernel.reshape(2, 8, 1, 1, 3, 3).transpose(0, 2, 4, 5, 3, 1)
 
@@ -81,7 +81,7 @@ def test_each_channel_of_blocks_has_its_kernel() -> None:
     np.testing.assert_allclose(found, blocks(wanted, 8), atol=1e-4)
 
 
-def test_packed_rows_multiply_as_rows() -> None:
+def test_dense_pack_matches_a_matrix_product() -> None:
     data, weight = some(3, 32), some(20, 32)
 
     for given in (weight, weight.reshape(5, 4, 32).transpose(0, 2, 1)):
@@ -89,7 +89,7 @@ def test_packed_rows_multiply_as_rows() -> None:
         np.testing.assert_allclose(found, data @ weight.T, atol=1e-4)
 
 
-def test_groups_are_convolved_apart() -> None:
+def test_group_convolutions_match_references() -> None:
     kernel = some(12, 4, 3, 3)
     wanted = testing.conv2d_nchw_python(IMAGE, kernel, 1, 1, 4)
     moved = IMAGE.transpose(0, 2, 3, 1), kernel.transpose(2, 3, 1, 0)
@@ -102,7 +102,7 @@ def test_groups_are_convolved_apart() -> None:
     )
 
 
-def test_transposed_convolutions_are_those_of_references() -> None:
+def test_transposed_convolutions_match_references() -> None:
     rows, volume = some(1, 3, 9), some(1, 3, 4, 4, 4)
     of_rows, of_volumes = some(3, 4, 5), some(3, 2, 3, 3, 3)
 
@@ -122,7 +122,7 @@ def test_transposed_convolutions_are_those_of_references() -> None:
 
 
 @pytest.mark.parametrize("ceil_mode", [False, True])
-def test_a_window_of_padding_alone_has_the_least_number(ceil_mode: bool) -> None:
+def test_max_pool_of_a_window_of_padding_is_the_least_float(ceil_mode: bool) -> None:
     x = some(1, 2, 7, 7)
     options = [2, 2], [2, 2], [1, 1], [0, 3, 0, 3]
 
@@ -134,7 +134,7 @@ def test_a_window_of_padding_alone_has_the_least_number(ceil_mode: bool) -> None
     np.testing.assert_array_equal(found, parts.max((3, 5)))
 
 
-def test_several_axes_are_normalized_together() -> None:
+def test_layer_norm_and_rms_norm_over_several_axes_match_numpy() -> None:
     x, gamma, beta = some(2, 3, 4, 5), some(3, 5), some(3, 5, seed=1)
     mean, variance = x.mean((1, 3), keepdims=True), x.var((1, 3), keepdims=True)
     scale = (x - mean) / np.sqrt(variance + 1e-5)
@@ -146,7 +146,7 @@ def test_several_axes_are_normalized_together() -> None:
     np.testing.assert_allclose(found, x / root * gamma[:, None], atol=1e-4)
 
 
-def test_groups_of_channels_are_normalized() -> None:
+def test_group_norm_matches_numpy() -> None:
     x, gamma, beta = some(2, 4, 3, 5), some(4), some(4, seed=1)
     parts = x.reshape(2, 2, 2, 3, 5)
     mean, variance = parts.mean((2, 3, 4), keepdims=True), parts.var((2, 3, 4), keepdims=True)
@@ -179,7 +179,7 @@ def test_images_are_resized_in_both_layouts(layout: str) -> None:
     np.testing.assert_allclose(found, wanted, atol=1e-4)
 
 
-def test_integers_are_resized_as_floats_and_cut_off() -> None:
+def test_integer_images_are_resized_in_float_and_truncated() -> None:
     image = np.array([[[[0, 10], [20, 30]]]], "u1")
 
     found = run(lambda x: topi.image.resize2d(x, [0.0] * 4, (2, 4), method="linear"), image)
@@ -187,7 +187,7 @@ def test_integers_are_resized_as_floats_and_cut_off() -> None:
     assert found.dtype == np.uint8
 
 
-def test_the_best_boxes_are_kept() -> None:
+def test_non_max_suppression_keeps_the_best_boxes() -> None:
     boxes = np.array(
         [
             [
@@ -220,7 +220,7 @@ def test_the_best_boxes_are_kept() -> None:
     np.testing.assert_array_equal(valid[2], [[0, 1, 3, -1]])
 
 
-def test_boxes_of_a_detector_are_decoded_and_thinned() -> None:
+def test_multibox_detection_decodes_and_suppresses_boxes() -> None:
     scores = np.array([[[0.2, 0.5, 0.3], [0.25, 0.3, 0.45], [0.7, 0.1, 0.2]]], "f4")
     anchors = np.array([[[0.1, 0.1, 0.3, 0.3], [0.1, 0.1, 0.3, 0.3], [0.5, 0.5, 0.9, 0.9]]], "f4")
 
@@ -235,7 +235,7 @@ def test_boxes_of_a_detector_are_decoded_and_thinned() -> None:
     assert (thinned[0, 2] == -1).all()
 
 
-def test_regions_are_those_of_references() -> None:
+def test_roi_align_and_roi_pool_match_references() -> None:
     image, regions = some(2, 4, 8, 8), np.array([[0, 1, 1, 6, 5], [1, 0, 2, 7, 7]], "f4")
 
     for make, options in ((testing.roi_align_nchw_python, (2, b"avg")), (testing.roi_pool_nchw_python, ())):
@@ -247,7 +247,7 @@ def test_regions_are_those_of_references() -> None:
         np.testing.assert_allclose(found, make(image, regions, 3, 1.0, *options), atol=1e-4)
 
 
-def test_products_of_signs_count_bits() -> None:
+def test_binary_dense_matches_a_product_of_signs() -> None:
     data, weight = np.where(some(4, 64) > 0, 1, -1), np.where(some(6, 64) > 0, 1, -1)
 
     def product(x: Any, w: Any) -> Any:
@@ -259,7 +259,7 @@ def test_products_of_signs_count_bits() -> None:
         topi.nn.binarize_pack(te.placeholder((2, 33)))
 
 
-def test_sparse_rows_multiply_as_dense_ones() -> None:
+def test_sparse_dense_matches_a_dense_product() -> None:
     weight = np.where(some(6, 8) > 0.3, some(6, 8), 0)
     rows, columns = np.nonzero(weight)
     starts = np.searchsorted(rows, np.arange(7)).astype("i4")
@@ -269,7 +269,7 @@ def test_sparse_rows_multiply_as_dense_ones() -> None:
     np.testing.assert_allclose(found, data @ weight.T, atol=1e-5)
 
 
-def test_extents_of_the_callers_own_are_kept() -> None:
+def test_symbolic_extents_are_kept() -> None:
     m, n = te.var("m"), te.var("n")
     a = te.placeholder((m, n), name="a")
 
@@ -281,7 +281,7 @@ def test_extents_of_the_callers_own_are_kept() -> None:
     )
 
 
-def test_the_absolute_value_of_floats_is_tvms_function() -> None:
+def test_abs_of_floats_is_tir_fabs() -> None:
     x = some(5)
 
     np.testing.assert_array_equal(run(topi.abs, x), abs(x))
@@ -289,7 +289,7 @@ def test_the_absolute_value_of_floats_is_tvms_function() -> None:
         assert topi.abs(te.placeholder((3,), dtype)).op.body[0].op.name == name
 
 
-def test_results_are_kept_by_arguments() -> None:
+def test_memoize_caches_results_by_arguments() -> None:
     seen = []
 
     @memoize("key", save_at_exit=True)
@@ -301,13 +301,13 @@ def test_results_are_kept_by_arguments() -> None:
     assert seen == [2, [1], [1]]
 
 
-def test_topi_is_loaded_when_it_is_used() -> None:
+def test_topi_is_loaded_lazily() -> None:
     program = "import sys, tvmlite.tvm.topi; print('tvmlite.te' in sys.modules)"
     shown = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert shown.stdout == "False\n"
 
 
-def test_convolutions_of_volumes_have_the_names_of_topi() -> None:
+def test_conv3d_takes_parameters_by_topis_names() -> None:
     data, kernel = te.placeholder((1, 2, 4, 5, 6), name="d"), te.placeholder((3, 2, 2, 2, 2), name="k")
 
     made = topi.nn.conv3d_ncdhw(Input=data, Filter=kernel, stride=2, padding=0, dilation=1, groups=1)

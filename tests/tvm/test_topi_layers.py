@@ -1,4 +1,4 @@
-"""Layers of ``tvm.topi``: recurrent, quantized in floats, of bits, normalized, in blocks of channels."""
+"""Layers of ``tvm.topi``: recurrent, simulated quantization, bit-serial, normalized, blocked channels."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tvmlite.tvm.topi import testing
 
 
 def run(make: Callable[..., Any], *arrays: Any) -> Any:
-    """What ``make`` of placeholders for ``arrays`` computes of them; None stands for None."""
+    """The result for ``arrays`` of what ``make`` declares on placeholders; None is passed as None."""
     given = [None if one is None else np.asarray(one) for one in arrays]
     tensors = [None if x is None else te.placeholder(x.shape, x.dtype.name) for x in given]
     made = make(*tensors)
@@ -37,7 +37,7 @@ def some(*shape: int, seed: int = 0) -> np.ndarray:
         (3, True, True, True, True, "OIGF"),
     ],
 )
-def test_a_long_short_term_memory_goes_through_its_steps(
+def test_lstm_matches_numpy_step_by_step(
     projected: int, biased: bool, begun: bool, peepholes: bool, reverse: bool, layout: str
 ) -> None:
     steps, batch, inputs, units = 3, 2, 2, 3
@@ -76,7 +76,7 @@ def test_a_long_short_term_memory_goes_through_its_steps(
         np.testing.assert_allclose(own, wanted, atol=1e-5)
 
 
-def test_gates_have_an_order() -> None:
+def test_an_invalid_order_of_lstm_gates_is_an_error() -> None:
     with pytest.raises(
         TensorExpressionError, match="lstm: weight_layout: 'IFGG' given, expected an order of"
     ):
@@ -84,7 +84,7 @@ def test_gates_have_an_order() -> None:
 
 
 @pytest.mark.parametrize("dtype", ["disable", "int8", "uint8", "int32"])
-def test_quantized_values_stay_floats(dtype: str) -> None:
+def test_simulated_quantize_and_dequantize_match_numpy(dtype: str) -> None:
     data, scale = some(3, 4) * 100, np.array([0.1, 1, 0.5, 3], "f4")
     zero, code = np.array([3, -2, 0, 1], "i4"), np.array(topi.nn.SQNN_DTYPE_TO_CODE[dtype], "i4")
     wanted = data
@@ -103,7 +103,7 @@ def levels(bits: int, *shape: int) -> np.ndarray:
 
 
 @pytest.mark.parametrize("unipolar", [True, False])
-def test_products_of_few_bits_are_those_of_their_numbers(unipolar: bool) -> None:
+def test_bitserial_dense_matches_an_integer_product(unipolar: bool) -> None:
     data, weight = levels(2, 2, 8), levels(1, 3, 8)
     meant = weight.astype("i4") * 2 - 1 if unipolar else weight.astype("i4")
 
@@ -113,7 +113,7 @@ def test_products_of_few_bits_are_those_of_their_numbers(unipolar: bool) -> None
 
 
 @pytest.mark.parametrize(("layout", "unipolar"), [("nchw", True), ("nhwc", False)])
-def test_convolutions_of_few_bits_are_those_of_their_numbers(layout: str, unipolar: bool) -> None:
+def test_bitserial_conv2d_matches_an_integer_convolution(layout: str, unipolar: bool) -> None:
     image, kernel = levels(2, 1, 2, 4, 4), levels(1, 3, 2, 3, 3)
     meant = kernel.astype("i4") * 2 - 1 if unipolar else kernel.astype("i4")
     wanted = testing.conv2d_nchw_python(image.astype("i4"), meant, 1, 1)
@@ -128,14 +128,14 @@ def test_convolutions_of_few_bits_are_those_of_their_numbers(layout: str, unipol
     np.testing.assert_array_equal(run(lambda x, w: make(x, w, *options), image, kernel), wanted)
 
 
-def test_packed_kernels_are_refused() -> None:
+def test_packed_kernels_of_bitserial_conv2d_are_refused() -> None:
     image, kernel = te.placeholder((1, 8, 8, 8), "uint32"), te.placeholder((3, 3, 1, 2, 8), "uint32")
 
     with pytest.raises(UnsupportedError, match="bitserial_conv2d_nhwc: a packed kernel is"):
         topi.nn.bitserial_conv2d_nhwc(image, kernel, 1, 1, 1, 1)
 
 
-def test_training_moves_the_statistics() -> None:
+def test_batch_norm_in_training_updates_the_statistics() -> None:
     x, ones = some(2, 3, 4), np.ones(3, "f4")
     weights = ones * 2, ones * 3, some(3, seed=1), ones * 0.5
 
@@ -151,7 +151,7 @@ def test_training_moves_the_statistics() -> None:
         topi.nn.batch_norm(*[te.placeholder((3,))] * 5, momentum=2)
 
 
-def test_instances_have_weights_of_their_axes() -> None:
+def test_instance_norm_over_several_axes_matches_numpy() -> None:
     x, gamma, beta = some(2, 3, 4), some(3, 4, seed=1), some(3, 4, seed=2)
     mean, variance = x.mean((1, 2), keepdims=True), x.var((1, 2), keepdims=True)
     wanted = (x - mean) / np.sqrt(variance + 1e-5) * gamma + beta
@@ -177,7 +177,7 @@ def test_positional_arguments_of_convolutions_are_in_tvms_order() -> None:
     np.testing.assert_allclose(found, testing.conv3d_ncdhw_python(volume, kernel, 1, 0, 2), atol=1e-5)
 
 
-def test_kernels_of_channels_have_two_layouts() -> None:
+def test_depthwise_conv2d_nhwc_accepts_two_kernel_layouts() -> None:
     image, kernel = some(1, 5, 5, 2), some(3, 3, 2, 3, seed=1)
     wanted = testing.depthwise_conv2d_python_nhwc(image, kernel, 1, 0)
 
@@ -191,7 +191,7 @@ def test_kernels_of_channels_have_two_layouts() -> None:
         )
 
 
-def test_volumes_are_spread_in_groups() -> None:
+def test_group_conv3d_transpose_matches_the_reference() -> None:
     volume, kernel = some(1, 4, 2, 2, 3), some(4, 1, 2, 2, 1, seed=1)
     halves = [
         testing.conv3d_transpose_ncdhw_python(volume[:, at : at + 2], kernel[at : at + 2], 2, 0, (0, 0, 0))
@@ -204,7 +204,7 @@ def test_volumes_are_spread_in_groups() -> None:
     np.testing.assert_allclose(found, np.concatenate(halves, axis=1), atol=1e-5)
 
 
-def test_images_in_blocks_are_pooled() -> None:
+def test_pool2d_accepts_blocked_channels() -> None:
     image = some(1, 2, 4, 4, 3)
     options = (2, 2), (2, 2), (1, 1), (0, 0, 0, 0), "max"
 
@@ -212,14 +212,14 @@ def test_images_in_blocks_are_pooled() -> None:
     np.testing.assert_array_equal(found, image.reshape(1, 2, 2, 2, 2, 2, 3).max((3, 5)))
 
 
-def test_images_in_blocks_are_enlarged() -> None:
+def test_upsampling_accepts_blocked_channels() -> None:
     image = some(1, 2, 3, 3, 2)
 
     found = run(lambda x: topi.nn.upsampling(x, 2, 2, "NCHW2c"), image)
     np.testing.assert_array_equal(found, image.repeat(2, 2).repeat(2, 3))
 
 
-def test_blocks_of_channels_are_convolved_in_groups() -> None:
+def test_conv2d_nchwc_infers_groups_from_the_kernel() -> None:
     image, kernel = some(1, 8, 4, 4), some(4, 4, 3, 3, seed=1)
     wanted = (
         testing.conv2d_nchw_python(image, kernel, 1, 1, 2).reshape(1, 2, 2, 4, 4).transpose(0, 1, 3, 4, 2)
@@ -233,7 +233,7 @@ def test_blocks_of_channels_are_convolved_in_groups() -> None:
     np.testing.assert_allclose(found, wanted, atol=1e-5)
 
 
-def test_extents_may_be_computed_of_variables() -> None:
+def test_extents_may_be_expressions_of_variables() -> None:
     n, data = te.var("n"), some(4, 3)
     x = te.placeholder((n + 1, 3))
     twice, sums = topi.concatenate([topi.negative(x), x]), topi.cumsum(x, axis=1)

@@ -1,4 +1,4 @@
-"""References of ``tvm.topi.testing``: against loops and cases worked out by hand."""
+"""References of ``tvm.topi.testing``, compared with loops and cases worked out by hand."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def drawn(*shape: int) -> np.ndarray:
     return np.random.default_rng(5).uniform(-1, 1, shape)
 
 
-def test_a_convolution_of_rows_has_groups_and_dilation() -> None:
+def test_group_conv1d_has_groups_and_dilation() -> None:
     data, kernel = drawn(1, 4, 9), drawn(6, 2, 3)
     made = testing.group_conv1d_ncw_python(data, kernel, 2, 1, 2, 2)
 
@@ -30,7 +30,7 @@ def test_a_convolution_of_rows_has_groups_and_dilation() -> None:
     np.testing.assert_allclose(made, expected)
 
 
-def test_a_convolution_of_volumes_is_the_same_in_both_layouts() -> None:
+def test_conv3d_is_the_same_in_both_layouts() -> None:
     data, kernel = drawn(1, 3, 4, 5, 6), drawn(2, 3, 3, 3, 3)
     first = testing.conv3d_ncdhw_python(data, kernel, (1, 2, 1), 1)
     last = testing.conv3d_ndhwc_python(
@@ -50,7 +50,7 @@ def test_a_transposed_convolution_is_the_transpose_of_a_convolution() -> None:
     np.testing.assert_allclose(np.moveaxis(nhwc, -1, 1), back)
 
 
-def test_averages_count_the_padding_or_not() -> None:
+def test_average_pools_may_count_the_padding() -> None:
     data = np.arange(1.0, 6.0).reshape(1, 1, 5)
     options = ([3], [2], [1], [1], [1], "avg")
     counted = testing.poolnd_python(data, *options, dtype="float64")
@@ -59,32 +59,32 @@ def test_averages_count_the_padding_or_not() -> None:
     np.testing.assert_allclose(own, [[[1.5, 3.0, 4.5]]])
 
 
-def test_windows_beyond_the_end_count_in_ceil_mode() -> None:
+def test_ceil_mode_counts_windows_beyond_the_end() -> None:
     data = np.arange(6.0).reshape(1, 6, 1)
     made = testing.poolnd_python(data, [3], [2], [1], [0], [0], "max", ceil_mode=True, layout="NWC")
     np.testing.assert_array_equal(made, [[[2], [4], [5]]])
 
 
-def test_adaptive_parts_overlap_where_sizes_do_not_divide() -> None:
+def test_adaptive_pool_regions_overlap_if_sizes_do_not_divide() -> None:
     made = testing.adaptive_pool(np.arange(5.0).reshape(1, 1, 5), (3,), "avg", "NCW")
     np.testing.assert_allclose(made, [[[0.5, 2.0, 3.5]]])
 
 
-def test_blocks_go_to_the_batch_and_back() -> None:
+def test_space_to_batch_is_inverted_by_batch_to_space() -> None:
     data = drawn(2, 4, 6, 3)
     there = testing.space_to_batch_nd_python(data, [2, 3], [0, 0], [0, 0])
     np.testing.assert_array_equal(there[1], data[1, ::2, ::3])
     np.testing.assert_array_equal(testing.batch_to_space_nd_python(there, [2, 3], [0, 0], [0, 0]), data)
 
 
-def test_depth_goes_to_space_and_back() -> None:
+def test_space_to_depth_is_inverted_by_depth_to_space() -> None:
     data = drawn(1, 3, 4, 6)
     there = testing.space_to_depth_python(data, 2)
     assert there.shape == (1, 12, 2, 3)
     np.testing.assert_array_equal(testing.depth_to_space_python(there, 2), data)
 
 
-def test_halves_are_normalized_with_one_rounding() -> None:
+def test_lrn_in_float16_rounds_once() -> None:
     given = np.full((1, 3), 0.1, np.float16)
 
     found = testing.lrn_python(given, 1, 1, 0.5, 1e-5, 0.75)
@@ -93,18 +93,18 @@ def test_halves_are_normalized_with_one_rounding() -> None:
     np.testing.assert_array_equal(found, (given.astype("f8") / 0.5**0.75).astype(np.float16))
 
 
-def test_a_mask_counts_along_its_axis() -> None:
+def test_sequence_mask_masks_along_its_axis() -> None:
     made = testing.sequence_mask(np.ones((3, 2)), np.array([1, 3]), -1, 0)
     np.testing.assert_array_equal(made, [[1, 1], [-1, 1], [-1, 1]])
 
 
-def test_images_are_resized() -> None:
+def test_resize2d_nearest_matches_repetition() -> None:
     data = np.arange(4, dtype="float32").reshape(1, 1, 2, 2)
     made = testing.resize2d_python(data, (2, 2), "NCHW", "nearest_neighbor", "asymmetric")
     np.testing.assert_array_equal(made, data.repeat(2, 2).repeat(2, 3))
 
 
-def test_images_are_sampled_as_formulas_say() -> None:
+def test_resize_crop_and_grid_sample_match_values_by_hand() -> None:
     row = np.array([[[0.0, 2.0, 4.0]]], "float32")
     linear = testing.resize1d_python(row, (2,), "NCW", "linear", "half_pixel")
     np.testing.assert_allclose(linear, [[[0, 0.5, 1.5, 2.5, 3.5, 4]]])
@@ -122,7 +122,7 @@ def test_images_are_sampled_as_formulas_say() -> None:
     np.testing.assert_allclose(testing.grid_sample_python(image, same), image)
 
 
-def test_regions_are_averages_and_maxima_of_their_parts() -> None:
+def test_roi_align_averages_and_roi_pool_maximizes() -> None:
     image = np.arange(16, dtype="float32").reshape(1, 1, 4, 4)
     whole = np.array([[0, 0, 0, 4, 4]], "float32")
     np.testing.assert_allclose(
@@ -132,7 +132,7 @@ def test_regions_are_averages_and_maxima_of_their_parts() -> None:
     np.testing.assert_allclose(largest, [[[[5, 7], [13, 15]]]])
 
 
-def test_no_offsets_deform_nothing_and_whole_ones_move_the_image() -> None:
+def test_deformable_conv2d_with_integer_offsets_shifts_the_image() -> None:
     data, kernel = drawn(1, 2, 5, 5), drawn(3, 2, 3, 3)
     still = np.zeros((1, 18, 5, 5))
     made = testing.deformable_conv2d_nchw_python(data, still, kernel, 1, 1, 1, 1, 1)
@@ -143,7 +143,7 @@ def test_no_offsets_deform_nothing_and_whole_ones_move_the_image() -> None:
     np.testing.assert_allclose(made[:, :, 1:], testing.conv2d_nchw_python(moved, kernel, 1, 1)[:, :, 1:])
 
 
-def test_a_deformed_place_before_the_image_is_nothing_and_one_behind_fades() -> None:
+def test_deformable_conv2d_handles_positions_outside_the_image() -> None:
     data, kernel, half = (
         np.arange(1, 5.0).reshape(1, 1, 2, 2),
         np.ones((1, 1, 1, 1)),
@@ -157,7 +157,7 @@ def test_a_deformed_place_before_the_image_is_nothing_and_one_behind_fades() -> 
     np.testing.assert_allclose(behind[0, 0], [[2.5, 1.5], [1.75, 1]])
 
 
-def test_an_image_correlates_with_itself_where_it_was_not_moved() -> None:
+def test_correlation_with_itself_is_the_mean_square() -> None:
     data = drawn(1, 3, 6, 6)
     made = testing.correlation_nchw_python(data, data, 1, 1, 1, 1, 1, True)
     np.testing.assert_allclose(made[:, 4], np.mean(data**2, 1))
@@ -168,7 +168,7 @@ def test_an_image_correlates_with_itself_where_it_was_not_moved() -> None:
     assert sorted(rows.ravel()) == list(range(16))
 
 
-def test_groups_and_losses_follow_their_formulas() -> None:
+def test_group_norm_and_nll_loss_follow_their_formulas() -> None:
     x = np.arange(24, dtype="f4").reshape(1, 4, 2, 3) ** 2
     ones, zeros = np.ones(4, "f4"), np.zeros(4, "f4")
 
@@ -183,7 +183,7 @@ def test_groups_and_losses_follow_their_formulas() -> None:
     assert testing.nll_loss(predicted, targets, weights) == -13 / 4
 
 
-def test_a_compute_is_compared_with_numpy() -> None:
+def test_compare_numpy_tvm_finds_differences() -> None:
     x = np.arange(6, dtype="f4").reshape(2, 3)
     options = "llvm", tvm.cpu(), topi.tanh, topi.generic.schedule_injective
 
@@ -192,7 +192,7 @@ def test_a_compute_is_compared_with_numpy() -> None:
         testing.compare_numpy_tvm([x], np.sin(x), *options)
 
 
-def test_paddings_are_numbers() -> None:
+def test_get_pad_tuple_gives_numbers() -> None:
     utils = topi.nn.utils
 
     assert utils.get_pad_tuple("SAME", (3, 4)) == (1, 2, 1, 1)
@@ -203,6 +203,6 @@ def test_paddings_are_numbers() -> None:
     assert utils.infer_pad(data, topi.nn.pad(data, (0, 0, 1, 2))) == (1, 2)
 
 
-def test_a_reference_that_is_not_there_is_named() -> None:
+def test_an_absent_reference_is_an_error() -> None:
     with pytest.raises(UnsupportedError, match=r"tvm\.topi\.testing\.pool_grad_nchw is not in tvmlite"):
         testing.pool_grad_nchw()

@@ -1,4 +1,4 @@
-"""Products with matrices in compressed rows, random numbers, and boxes of all classes."""
+"""Products with CSR matrices, random numbers, and non-maximum suppression of all classes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tvmlite.tvm.contrib import sparse
 MATRIX = np.array([[0, 2, 0, 1], [0, 0, 0, 0], [3, 0, -1, 0]], "f4")
 
 
-def test_a_matrix_is_kept_in_compressed_rows() -> None:
+def test_a_matrix_is_stored_in_csr_format() -> None:
     kept = sparse.array(MATRIX)
 
     assert kept.indptr.numpy().tolist() == [0, 2, 2, 4]
@@ -27,7 +27,7 @@ def test_a_matrix_is_kept_in_compressed_rows() -> None:
 
 
 @pytest.mark.parametrize("biased", [True, False])
-def test_rows_that_are_known_later_are_multiplied(biased: bool) -> None:
+def test_csrmm_accepts_symbolic_rows(biased: bool) -> None:
     rows, columns, count = te.var("rows"), te.var("columns"), te.var("count")
     a = sparse.placeholder((rows, columns), count, "float32", "a")
     b, c = te.placeholder((4, 2)), te.placeholder((rows,))
@@ -41,7 +41,7 @@ def test_rows_that_are_known_later_are_multiplied(biased: bool) -> None:
 
 
 @pytest.mark.parametrize("first", [True, False])
-def test_either_side_of_a_product_is_sparse(first: bool) -> None:
+def test_sparse_dense_accepts_either_operand_as_sparse(first: bool) -> None:
     other, bias = np.arange(8, dtype="f4").reshape(2, 4), np.array([1, -1, 2], "f4")[: 2 if first else 3]
     kept = sparse.placeholder(MATRIX.shape, 4, "float32")
     dense, more = te.placeholder((2, 4)), te.placeholder(bias.shape)
@@ -56,7 +56,7 @@ def test_either_side_of_a_product_is_sparse(first: bool) -> None:
         topi.sparse.dense(dense, dense)
 
 
-def test_random_numbers_are_those_of_a_generator() -> None:
+def test_random_numbers_of_threefry_have_their_distributions() -> None:
     gen = te.placeholder((10,), "uint64")
     low, high = te.placeholder((), "float32"), te.placeholder((), "float32")
     left, right = topi.random.threefry_split(gen)
@@ -74,10 +74,10 @@ def test_random_numbers_are_those_of_a_generator() -> None:
     assert 2 <= found[5].min() < 2.5 < 3.5 < found[5].max() <= 4
     assert abs(found[6].mean() - 2) < 2.5
     assert topi.random.threefry_test_wrapping("llvm", tvm.cpu())
-    assert [set(row) for row in found[7].tolist()] == [{1, 2}, {2}]  # of chances 0, 1, 2 and -1, 0, 1
+    assert [set(row) for row in found[7].tolist()] == [{1, 2}, {2}]  # weights 0, 1, 2 and -1, 0, 1
 
 
-def test_the_best_boxes_of_each_class_stay() -> None:
+def test_all_class_nms_keeps_the_best_boxes_of_each_class() -> None:
     boxes = np.array([[[0, 0, 1, 1], [0, 0.1, 1, 1.1], [0, 10, 1, 11]]], "f4")
     scores = np.array([[[0.9, 0.75, 0.6], [0.2, 0.3, 0.8]]], "f4")
     inputs = te.placeholder(boxes.shape), te.placeholder(scores.shape)
@@ -91,7 +91,7 @@ def test_the_best_boxes_of_each_class_stay() -> None:
         topi.vision.all_class_non_max_suppression(*inputs, *limits, "tensorflow")
 
 
-def test_of_several_results_one_may_be_left_out() -> None:
+def test_some_of_several_results_may_be_left_out() -> None:
     x = te.placeholder((5,), "int32")
     values, *_ = topi.unique(x)
     s = topi.generic.schedule_unique([values])
@@ -99,7 +99,7 @@ def test_of_several_results_one_may_be_left_out() -> None:
     assert tvm.build(s, [x, values])(np.array([3, 1, 3, 2, 1], "i4")).tolist() == [1, 2, 3, 0, 0]
 
 
-def test_what_relays_types_refuse_is_an_error() -> None:
+def test_inconsistent_shapes_of_sparse_dense_are_an_error() -> None:
     dense, data = te.placeholder((2, 4)), te.placeholder((4,))
     places, begins = te.placeholder((4,), "int32"), te.placeholder((3, 1), "int32")
 
@@ -107,7 +107,7 @@ def test_what_relays_types_refuse_is_an_error() -> None:
         topi.nn.sparse_dense(dense, data, places, begins)
 
 
-def test_shapes_follow_layouts() -> None:
+def test_get_shape_converts_between_layouts() -> None:
     utils = topi.utils
 
     assert utils.get_shape((3, 2, 32, 48, 16), "NCHW16c", "NC16cWH") == (3, 2, 16, 48, 32)
@@ -120,7 +120,7 @@ def test_shapes_follow_layouts() -> None:
         utils.get_max_power2_factor(0)
 
 
-def test_scalars_leave_what_c_leaves_and_one_sum_is_a_copy() -> None:
+def test_mod_elemwise_sum_and_ceil_log2_match_numpy() -> None:
     x = te.placeholder((3,))
     data = np.array([7.5, -7.5, 1], "f4")
 

@@ -1,4 +1,4 @@
-"""Whole programs as courses have them: ``import tvm`` after the one line that makes it this package."""
+"""Complete programs as in courses: ``import tvm`` after the lines that alias it to this package."""
 
 from __future__ import annotations
 
@@ -205,7 +205,7 @@ print(result)
         pytest.param(COMMAND, id="the functions of tvmc"),
     ],
 )
-def test_a_program_of_a_course_runs(program: str, tmp_path: Path) -> None:
+def test_a_program_from_a_course_runs(program: str, tmp_path: Path) -> None:
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
     done = subprocess.run(
         [sys.executable, "-c", HEAD + program],

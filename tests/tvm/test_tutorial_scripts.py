@@ -1,4 +1,4 @@
-"""What programs of TVM's tutorials do: topi, sessions, instruments, searches that go on."""
+"""Programs from TVM's tutorials: topi, sessions, instruments, continued searches."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tvmlite.tvm import auto_scheduler, relay, rpc, te, topi
 NEEDS_LINKER = pytest.mark.skipif(shutil.which("cc") is None, reason="needs a linker")
 
 
-def test_a_sum_of_rows_is_lowered_with_its_input_alone() -> None:
+def test_a_row_sum_is_lowered_with_only_its_input_as_argument() -> None:
     n, m = te.var("n"), te.var("m")
     a = te.placeholder((n, m), name="a")
     total = topi.sum(a, axis=1)
@@ -65,7 +65,7 @@ def test_a_kernel_is_uploaded_to_a_session_and_timed_there(tmp_path: Path) -> No
 
 
 class Counts:
-    """How often each operator is called, before and after each pass."""
+    """Counts the calls of each operator before and after each pass."""
 
     def __init__(self) -> None:
         self.changes: list[tuple[str, Counter[str]]] = []
@@ -106,7 +106,7 @@ def test_an_instrument_sees_which_calls_a_pass_removes() -> None:
 
 
 @pytest.mark.slow
-def test_a_generated_search_goes_on_from_a_log(tmp_path: Path) -> None:
+def test_a_search_continues_from_a_log(tmp_path: Path) -> None:
     log = str(tmp_path / "log.json")
     task = auto_scheduler.SearchTask(
         func=tvm.testing.auto_scheduler.matmul_auto_scheduler_test, args=(16, 16, 16), target="llvm"
@@ -131,7 +131,7 @@ def test_a_generated_search_goes_on_from_a_log(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_tasks_in_turn_have_the_same_number_of_trials(tmp_path: Path) -> None:
+def test_round_robin_gives_tasks_equal_numbers_of_trials(tmp_path: Path) -> None:
     product = tvm.testing.auto_scheduler.matmul_auto_scheduler_test
     tasks = [auto_scheduler.SearchTask(func=product, args=(n, n, n), target="llvm") for n in (4, 8)]
     log = str(tmp_path / "log.json")
@@ -149,7 +149,7 @@ def test_tasks_in_turn_have_the_same_number_of_trials(tmp_path: Path) -> None:
     assert keys == {task.workload_key: 2 for task in tasks}
 
 
-def test_a_state_of_plain_loops_has_a_record_and_one_changed_by_hand_has_not() -> None:
+def test_a_generated_state_changed_by_hand_cannot_be_recorded() -> None:
     task = auto_scheduler.SearchTask(
         func=tvm.testing.auto_scheduler.matmul_auto_scheduler_test, args=(4, 4, 4), target="llvm"
     )
@@ -165,7 +165,7 @@ def test_a_state_of_plain_loops_has_a_record_and_one_changed_by_hand_has_not() -
         record.dump_record_to_string(auto_scheduler.MeasureInput(task, changed), result)
 
 
-def test_a_session_finds_functions_and_names_what_it_has_not() -> None:
+def test_a_session_finds_functions_and_refuses_missing_ones() -> None:
     session = rpc.LocalSession()
 
     @tvm.register_func("tests.session.add_one", override=True)

@@ -1,4 +1,4 @@
-"""JSON that TVM's own ``save_json`` wrote."""
+"""JSON written by TVM's own ``save_json``."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def node(kind: str, **attrs: str) -> dict[str, Any]:
     return {"type_key": kind, "attrs": attrs}
 
 
-def test_containers_and_expressions_are_read_with_what_is_shared() -> None:
+def test_containers_and_shared_expressions_are_read() -> None:
     made = read(
         {"type_key": "Map", "keys": ["e", "f"], "data": [2, 7]},
         node("Add", a="3", b="4", span="0"),
@@ -39,7 +39,7 @@ def test_containers_and_expressions_are_read_with_what_is_shared() -> None:
     assert read({"type_key": "Array", "data": [3]}, name, node("IntImm", dtype="int32", value="2"))[0] == 2
 
 
-def test_relays_names_types_and_operators_are_read() -> None:
+def test_relay_names_types_and_operators_are_read() -> None:
     shape = ({"type_key": "Array", "data": [4]}, node("IntImm", dtype="int32", value="16"))
     tensor = node("relay.TensorType", dtype="float32", shape="3")
     x = read(node("relay.Var", vid="5", type_annotation="2"), tensor, *shape, node("relay.Id", name_hint="x"))
@@ -54,7 +54,7 @@ def test_relays_names_types_and_operators_are_read() -> None:
     assert isinstance(read(node("relay.IncompleteType", span="0")), tvm.ir.IncompleteType)
 
 
-def test_what_is_not_read_and_what_is_wrong_is_an_error() -> None:
+def test_unsupported_and_damaged_json_is_an_error() -> None:
     with pytest.raises(UnsupportedError, match=r"load_json: TVM's relay\.Call is not read"):
         read(node("relay.Call", args="0"))
     for wrong in (

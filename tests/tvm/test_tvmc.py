@@ -83,7 +83,7 @@ def test_a_model_is_compiled_and_run(model: Path, tmp_path: Path, capsys: Any, e
     assert f"{top[0]:.4f}"[:5] in shown
 
 
-def test_inputs_are_filled_as_asked(model: Path, tmp_path: Path) -> None:
+def test_inputs_are_filled_by_fill_mode(model: Path, tmp_path: Path) -> None:
     loaded = tvmc.load(str(model), shape_dict={"x": [2, 4]})
     package = tvmc.compile(loaded, target="llvm", package_path=str(tmp_path / "m.tar"))
 
@@ -101,7 +101,7 @@ def test_inputs_are_filled_as_asked(model: Path, tmp_path: Path) -> None:
     assert "output_0: float32[2, 3]" in str(ones)
 
 
-def test_the_largest_results_come_first() -> None:
+def test_top_results_are_sorted_by_value() -> None:
     result = TVMCResult({"output_0": np.array([[1.0, 5.0], [4.0, 5.0]])})
 
     np.testing.assert_array_equal(result.get_top_results(3), [[1, 3, 2], [5, 5, 4]])
@@ -109,7 +109,7 @@ def test_the_largest_results_come_first() -> None:
         result.get_output("y")
 
 
-def test_code_is_written_beside_the_package(model: Path, tmp_path: Path) -> None:
+def test_dump_code_writes_files_next_to_the_package(model: Path, tmp_path: Path) -> None:
     words = ["--output", str(tmp_path / "m.so"), "--dump-code", "relay,ll,tir", *shapes()]
 
     assert main(["compile", str(model), *words]) == 0
@@ -120,7 +120,7 @@ def test_code_is_written_beside_the_package(model: Path, tmp_path: Path) -> None
 
 
 @pytest.mark.slow
-def test_records_of_a_tuning_are_taken_by_compile(model: Path, tmp_path: Path, capsys: Any) -> None:
+def test_compile_uses_tuning_records(model: Path, tmp_path: Path, capsys: Any) -> None:
     records = tmp_path / "records.json"
     words = ["--trials", "2", "--number", "1", "--repeat", "1", "--timeout", "60", "--tuner", "random"]
 
@@ -152,7 +152,7 @@ def test_records_of_a_tuning_are_taken_by_compile(model: Path, tmp_path: Path, c
         (["--tuning-records", "gone.json"], "--tuning-records gone.json: there is no such file"),
     ],
 )
-def test_what_cannot_be_done_is_an_error_by_name(
+def test_unsupported_options_of_compile_are_errors(
     model: Path, tmp_path: Path, capsys: Any, words: list[str], text: str
 ) -> None:
     assert main(["compile", str(model), "--output", str(tmp_path / "m.so"), *words]) == 1
@@ -176,7 +176,7 @@ def test_what_cannot_be_done_is_an_error_by_name(
         (["compile", "gone.onnx"], "FILE gone.onnx: there is no such file"),
     ],
 )
-def test_other_machines_and_files_are_errors(
+def test_remote_machines_and_missing_files_are_errors(
     model: Path, tmp_path: Path, monkeypatch: Any, capsys: Any, words: list[str], text: str
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -201,7 +201,7 @@ def test_a_mistyped_option_is_an_error(model: Path, capsys: Any, words: list[str
     assert text in capsys.readouterr().err
 
 
-def test_options_that_do_not_matter_here_are_accepted(model: Path, tmp_path: Path, capsys: Any) -> None:
+def test_options_without_effect_are_accepted(model: Path, tmp_path: Path, capsys: Any) -> None:
     words = [
         "-vv",
         "--target-host",
@@ -221,7 +221,7 @@ def test_options_that_do_not_matter_here_are_accepted(model: Path, tmp_path: Pat
     assert "mean (ms)" not in capsys.readouterr().out
 
 
-def test_a_pass_that_is_left_out_lowers_the_level(model: Path, tmp_path: Path, capsys: Any) -> None:
+def test_a_disabled_pass_lowers_the_level(model: Path, tmp_path: Path, capsys: Any) -> None:
     words = ["--disabled-pass", "FoldConstant,SimplifyInference", *shapes()]
 
     assert main(["compile", str(model), *words, "--output", str(tmp_path / "m.so")]) == 0
@@ -230,7 +230,7 @@ def test_a_pass_that_is_left_out_lowers_the_level(model: Path, tmp_path: Path, c
 
 
 @pytest.mark.parametrize("text", ["x:[2,-1,3],y:[4]", "x: [2, ?, 3] y: [4]", 'x:[2,"n",3], y:[4]'])
-def test_shapes_in_one_word(text: str) -> None:
+def test_a_string_of_shapes_is_parsed(text: str) -> None:
     found = tvmc.shape_parser.parse_shape_string(text)
 
     assert found["x"][::2] == [2, 3]
@@ -238,7 +238,7 @@ def test_shapes_in_one_word(text: str) -> None:
     assert repr(found["x"][1]) == ("'n'" if '"' in text else "?")
 
 
-def test_an_open_extent_is_any_extent(model: Path, tmp_path: Path) -> None:
+def test_an_extent_of_minus_one_is_open(model: Path, tmp_path: Path) -> None:
     x = np.linspace(-1, 1, 12, dtype=np.float32).reshape(3, 4)
     np.savez(tmp_path / "in.npz", x=x)
     package, out = str(tmp_path / "m.so"), tmp_path / "out.npz"
@@ -252,7 +252,7 @@ def test_an_open_extent_is_any_extent(model: Path, tmp_path: Path) -> None:
     assert found.times is None
 
 
-def test_convolutions_are_put_into_a_layout() -> None:
+def test_convert_graph_layout_changes_the_layout_of_convolutions() -> None:
     x, w = (tvm.relay.var(name, shape=shape) for name, shape in (("x", (1, 3, 8, 8)), ("w", (4, 3, 3, 3))))
     mod = tvm.IRModule.from_expr(tvm.relay.Function([x, w], tvm.relay.nn.conv2d(x, w)))
 
@@ -286,14 +286,14 @@ def test_tasks_are_tuned_into_a_log(model: Path, tmp_path: Path, tuner: str) -> 
     assert [inp.task.workload for inp, _ in tvm.autotvm.record.load_from_file(log)] == [tasks[0].workload] * 4
 
 
-def test_options_of_targets_are_put_together(model: Path, tmp_path: Path, capsys: Any) -> None:
+def test_target_options_reach_the_target(model: Path, tmp_path: Path, capsys: Any) -> None:
     words = ["--output", str(tmp_path / "m.so"), "--target-llvm-mcpu", "no-such-processor"]
 
     assert main(["compile", str(model), *words, *shapes()]) == 1
     assert "no-such-processor" in capsys.readouterr().err
 
 
-def test_functions_refuse_what_they_do_not_know(model: Path) -> None:
+def test_functions_refuse_unknown_arguments(model: Path) -> None:
     with pytest.raises(InputError, match="load: there is no option freeze"):
         tvmc.load(str(model), freeze=True)
     with pytest.raises(UnsupportedError, match="--tuner is 'sa'"):
@@ -304,12 +304,12 @@ def test_functions_refuse_what_they_do_not_know(model: Path) -> None:
         tvmc.tune(tvmc.load(str(model)), target="llvm", tuner="sa")
 
 
-def test_a_model_of_open_extents_is_tuned_for_sizes_that_are_given(model: Path, tmp_path: Path) -> None:
+def test_tuning_a_model_with_open_extents_needs_sizes(model: Path, tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"input 'x' has open extents(?s:.*)--input-shapes"):
         tvmc.tune(tvmc.load(str(model)), target="llvm", tuning_records=tmp_path / "records.json")
 
 
-def test_a_saved_model_is_read_again(model: Path, tmp_path: Path) -> None:
+def test_a_saved_model_is_loaded(model: Path, tmp_path: Path) -> None:
     loaded = tvmc.load(str(model), shape_dict={"x": [2, 4]})
 
     loaded.save(tmp_path / "saved.tar")
@@ -333,13 +333,13 @@ def test_a_saved_model_is_read_again(model: Path, tmp_path: Path) -> None:
     np.testing.assert_allclose(found.get_output("output_0"), expected(np.ones((2, 4), np.float32)), rtol=1e-6)
 
 
-def test_a_saved_model_has_its_large_weights(tmp_path: Path) -> None:
+def test_a_saved_model_contains_its_large_weights(tmp_path: Path) -> None:
     weights = np.arange(512, dtype=np.float32).reshape(32, 16)
     x = tvm.relay.var("x", shape=(2, 16))
     tvmc.TVMCModel(tvm.IRModule.from_expr(tvm.relay.nn.dense(x, tvm.relay.const(weights)))).save(
         tmp_path / "saved.tar"
     )
-    gc.collect()  # else the constants are found where they are alive
+    gc.collect()  # otherwise the constants would be found while still alive
 
     again = tvmc.TVMCModel(model_path=tmp_path / "saved.tar")
 
@@ -348,9 +348,7 @@ def test_a_saved_model_has_its_large_weights(tmp_path: Path) -> None:
     np.testing.assert_array_equal(found.get_output("output_0"), weights.T[:2])
 
 
-def test_what_is_made_without_a_path_belongs_to_the_model(
-    model: Path, tmp_path: Path, monkeypatch: Any
-) -> None:
+def test_default_paths_are_inside_the_model(model: Path, tmp_path: Path, monkeypatch: Any) -> None:
     monkeypatch.chdir(tmp_path)
     before = sorted(tmp_path.iterdir())
     loaded = tvmc.load(str(model), shape_dict={"x": [2, 4]})
@@ -368,7 +366,7 @@ def test_what_is_made_without_a_path_belongs_to_the_model(
     np.testing.assert_allclose(found.get_output("output_0"), expected(np.ones((2, 4), np.float32)), rtol=1e-6)
 
 
-def test_the_text_of_a_module_is_a_model(model: Path, tmp_path: Path) -> None:
+def test_relay_text_is_loaded_as_a_model(model: Path, tmp_path: Path) -> None:
     text = tmp_path / "model.relay"
     text.write_text(astext(relay.frontend.from_onnx(str(model), {"x": (2, 4)})))
 
@@ -391,7 +389,7 @@ def test_a_package_needs_no_ending(model: Path, tmp_path: Path) -> None:
     np.testing.assert_allclose(found.get_output("output_0"), expected(np.ones((2, 4), np.float32)), rtol=1e-6)
 
 
-def test_it_is_a_command_and_a_module() -> None:
+def test_tvmc_is_a_command_and_a_module() -> None:
     settings = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text(encoding="utf-8"))
     assert settings["project"]["scripts"]["tvmc"] == "tvmlite.tvm.driver.tvmc.main:main"
     command = [sys.executable, "-m", "tvmlite.tvm.driver.tvmc", "--help"]

@@ -1,4 +1,4 @@
-"""What ``tvmc`` reads on a command line: targets, executors, passes, trackers, and files of options."""
+"""Options of ``tvmc``: targets, executors, passes, trackers, and files of options."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from tvmlite.tvm.relay.backend import Executor, Runtime
         ("llvm,c", ["llvm", ",", "c"]),
     ],
 )
-def test_commas_are_between_targets_or_in_values(given: str, words: list[str]) -> None:
+def test_commas_separate_targets_except_in_values(given: str, words: list[str]) -> None:
     assert target.tokenize_target(given) == words
 
 
@@ -46,7 +46,7 @@ def test_a_target_has_a_name_and_options() -> None:
         target.parse_target("llvm,")
 
 
-def test_options_of_a_target_are_added_and_a_second_target_is_the_host() -> None:
+def test_target_options_are_added_and_a_second_target_is_the_host() -> None:
     made, others = target.target_from_cli(
         "opencl -device=mali, llvm -mtriple=aarch64-linux-gnu",
         {"opencl": {"max_num_threads": 404}},
@@ -75,7 +75,7 @@ def test_a_target_may_be_json_or_a_file(tmp_path: Path) -> None:
         ("llvm", {"c": {"mcpu": "m"}}, "Passed --target-c-mcpu but did not specify c target"),
     ],
 )
-def test_targets_that_do_not_fit_are_errors(given: str, options: Any, text: str) -> None:
+def test_inconsistent_targets_are_errors(given: str, options: Any, text: str) -> None:
     with pytest.raises(InputError, match=text):
         target.target_from_cli(given, options)
 
@@ -91,7 +91,7 @@ def test_options_of_functions_reach_the_target() -> None:
         tvmc.compile(model, target="llvm", additional_target_options={"llvm": {"mcpu": "no-such-processor"}})
 
 
-def test_a_command_line_has_options_of_parts_of_targets() -> None:
+def test_target_arguments_are_generated_and_reconstructed() -> None:
     made = argparse.ArgumentParser()
     target.generate_target_args(made)
 
@@ -120,7 +120,7 @@ def test_executors_and_runtimes_have_options() -> None:
         read("--executor=aot", "--executor-graph-link-params=1")
 
 
-def test_passes_are_known_by_their_names() -> None:
+def test_lists_of_pass_names_are_parsed_and_checked() -> None:
     assert pass_config.parse_pass_list_str("") == [""]
     assert pass_config.parse_pass_list_str("FuseOps, qnn.Legalize,tir.UnrollLoop") == [
         *("FuseOps", "qnn.Legalize", "tir.UnrollLoop")
@@ -129,7 +129,7 @@ def test_passes_are_known_by_their_names() -> None:
         pass_config.parse_pass_list_str("FuseOp,FoldConstant,x.y")
 
 
-def test_a_tracker_has_a_port() -> None:
+def test_the_address_of_a_tracker_has_a_default_port() -> None:
     assert tvmc.common.tracker_host_port_from_cli("1.2.3.4:99") == ("1.2.3.4", 99)
     assert tvmc.common.tracker_host_port_from_cli("1.2.3.4") == ("1.2.3.4", 9090)
     assert tvmc.common.tracker_host_port_from_cli("") == (None, None)
@@ -161,7 +161,7 @@ def test_a_file_of_options_is_read(tmp_path: Path, monkeypatch: Any) -> None:
     assert config_options.read_and_convert_json_into_dict(argparse.Namespace(config="default")) == {}
 
 
-def test_options_of_a_file_are_defaults() -> None:
+def test_options_from_a_file_are_defaults() -> None:
     values = [{"output": "records.json"}, {"trials": "7"}, {"target": "c"}]
 
     args = parser(values).parse_args(["tune", "model.onnx", "--target", "llvm"])
@@ -192,7 +192,7 @@ def test_a_wrong_file_of_options_is_an_error(
     assert message in capsys.readouterr().err
 
 
-def test_a_package_says_what_it_is_not(tmp_path: Path) -> None:
+def test_unsupported_attributes_of_a_package_are_errors(tmp_path: Path) -> None:
     package = tvmc.TVMCPackage(tmp_path / "m.tar")
 
     assert package.package_path == package.lib_path == str(tmp_path / "m.tar")

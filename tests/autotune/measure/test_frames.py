@@ -1,4 +1,4 @@
-"""Messages between the tuner and its worker: whole however they come, and the end of either side is told."""
+"""Messages between the tuner and its worker arrive whole, and a closed pipe is detected."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def pipe() -> Iterator[tuple[int, int]]:
 
 
 @pytest.mark.parametrize("payload", [b"", b"some", bytes(range(256)) * 4096])
-def test_a_message_longer_than_the_pipe_comes_as_it_was_sent(pipe: tuple[int, int], payload: bytes) -> None:
+def test_a_message_longer_than_the_pipe_arrives_unchanged(pipe: tuple[int, int], payload: bytes) -> None:
     out, into = pipe
     os.set_blocking(into, False)
     deadline = time.monotonic() + 30
@@ -34,7 +34,7 @@ def test_a_message_longer_than_the_pipe_comes_as_it_was_sent(pipe: tuple[int, in
     sender.join()
 
 
-def test_a_message_may_come_byte_by_byte(pipe: tuple[int, int]) -> None:
+def test_a_message_may_arrive_byte_by_byte(pipe: tuple[int, int]) -> None:
     out, into = pipe
     read, write = os.pipe()
     frames.send(write, {"number": 1}, b"xyz")
@@ -48,7 +48,7 @@ def test_a_message_may_come_byte_by_byte(pipe: tuple[int, int]) -> None:
     os.close(write)
 
 
-def test_nobody_waits_longer_than_the_deadline(pipe: tuple[int, int]) -> None:
+def test_send_and_receive_stop_at_the_deadline(pipe: tuple[int, int]) -> None:
     out, into = pipe
     os.set_blocking(into, False)
 
@@ -58,7 +58,7 @@ def test_nobody_waits_longer_than_the_deadline(pipe: tuple[int, int]) -> None:
         frames.send(into, {}, bytes(1 << 20), time.monotonic() + 0.01)
 
 
-def test_the_end_of_the_other_side_is_told(pipe: tuple[int, int]) -> None:
+def test_a_closed_pipe_raises_closed(pipe: tuple[int, int]) -> None:
     out, into = pipe
     os.write(into, b"1234")
     os.close(into)
@@ -69,7 +69,7 @@ def test_the_end_of_the_other_side_is_told(pipe: tuple[int, int]) -> None:
         frames.send(into, {})
 
 
-def test_two_messages_at_once_are_a_sign_that_the_sides_have_lost_each_other(pipe: tuple[int, int]) -> None:
+def test_a_second_pending_message_raises_closed(pipe: tuple[int, int]) -> None:
     out, into = pipe
     frames.send(into, {})
     frames.send(into, {})

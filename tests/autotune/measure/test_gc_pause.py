@@ -12,14 +12,14 @@ from tvmlite.autotune.measure.gc_pause import gc_paused
 from tvmlite.te.space import Task
 
 
-def test_nothing_is_collected_inside_and_all_is_as_before_outside() -> None:
+def test_garbage_collection_is_off_inside_and_restored_outside() -> None:
     assert gc.isenabled()
     with gc_paused():
         assert not gc.isenabled()
     assert gc.isenabled()
 
 
-def test_a_search_leaves_the_callers_process_as_it_is(task: Task) -> None:
+def test_a_search_does_not_change_gc_settings_of_the_callers_process(task: Task) -> None:
     def state() -> tuple[bool, int, float]:
         return gc.isenabled(), gc.get_freeze_count(), sys.getswitchinterval()
 

@@ -1,4 +1,4 @@
-"""Several runners at once: each on processors of its own, all with the same answers."""
+"""Several runners at once, each on its own processors, make the same trials as one."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def three(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("three")
-def test_processors_are_those_this_process_may_use_and_none_is_shared() -> None:
+def test_runners_share_out_the_allowed_processors() -> None:
     assert processors_of(3, 1) == [(2,), (5,), (7,)]
     assert processors_of(1, 2) == [(2, 5)]
 
@@ -42,7 +42,7 @@ def test_more_jobs_than_processors_are_an_error() -> None:
 
 
 @needs_two
-def test_each_worker_stays_on_processors_of_its_own(task: Task) -> None:
+def test_each_worker_stays_on_its_own_processors(task: Task) -> None:
     allowed = sorted(os.sched_getaffinity(0))[:2]
     built = [Builder(task).built(task.config_space.get(number)) for number in range(8)]
     with ParallelRunner(2, budget=0.001) as runners, ThreadPoolExecutor(2) as pool:
@@ -61,7 +61,7 @@ def test_each_worker_stays_on_processors_of_its_own(task: Task) -> None:
 
 @pytest.mark.slow
 @needs_two
-def test_a_parallel_search_makes_the_trials_that_one_runner_makes(task: Task, tmp_path: Path) -> None:
+def test_a_parallel_search_makes_the_same_trials_as_one_runner(task: Task, tmp_path: Path) -> None:
     stories = []
     for name, runner in (("one", LocalRunner(budget=0.001)), ("parallel", ParallelRunner(2, budget=0.001))):
         with runner:
@@ -73,7 +73,9 @@ def test_a_parallel_search_makes_the_trials_that_one_runner_makes(task: Task, tm
     assert stories[0] == stories[1]
 
 
-def test_what_the_others_use_is_no_other_program(task: Task, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_load_of_the_other_runners_does_not_count_as_busy(
+    task: Task, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(os, "sched_getaffinity", lambda process: {0, 1}, raising=False)
     monkeypatch.setattr(os, "cpu_count", lambda: 4)
     monkeypatch.setattr(LocalRunner, "measure", lambda self, task, candidate: Outcome((1.0,), busy=0.375))

@@ -1,4 +1,4 @@
-"""The worker: right answers are timed; wrong ones, crashes, endless loops are told, and the next runs."""
+"""The worker times correct candidates, reports wrong results, crashes and endless loops, and goes on."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def with_body(right: Candidate, body: str) -> Candidate:
     return replace(right, ir_text=f"{head}\n{body}\n}}\ndeclare void @abort()\ndeclare i32 @close(i32)\n")
 
 
-def test_a_right_answer_is_timed(task: Task, runner: LocalRunner) -> None:
+def test_a_correct_candidate_is_timed(task: Task, runner: LocalRunner) -> None:
     runner.prepare(task.key, reference(task), 0)
 
     outcome = runner.measure(task.key, candidate(task, 7))
@@ -78,7 +78,7 @@ def test_candidates_that_need_more_memory_than_the_first_are_compared(runner: Lo
     assert [one.error for one in outcomes] == [""] * 4
 
 
-def test_a_candidate_whose_threads_need_memory_of_their_own_is_timed(runner: LocalRunner) -> None:
+def test_a_candidate_with_a_workspace_for_each_thread_is_timed(runner: LocalRunner) -> None:
     def rows() -> tuple[te.Schedule, list[te.Tensor]]:
         x = te.placeholder((8, 4096), name="x")
         twice = te.compute((8, 4096), lambda i, j: x[i, j] * 2.0, name="twice")
@@ -113,7 +113,7 @@ runner.measure("task", endless)
 
 @pytest.mark.slow
 @pytest.mark.skipif(not os.path.isdir("/proc/self"), reason="where processes are looked for")
-def test_an_endless_candidate_ends_though_the_tuner_was_killed(task: Task) -> None:
+def test_an_endless_candidate_ends_after_the_tuner_was_killed(task: Task) -> None:
     right = candidate(task)
     endless = with_body(right, ENDLESS)
     with subprocess.Popen([sys.executable, "-c", PARENT], stdin=PIPE, stdout=PIPE) as parent:
@@ -132,7 +132,7 @@ def test_an_endless_candidate_ends_though_the_tuner_was_killed(task: Task) -> No
 
 
 def is_alive(process: int) -> bool:
-    """Whether it runs: one that nobody has asked about is still there when it has ended."""
+    """Whether ``process`` runs; an ended process nobody has waited for is a zombie, and counts as ended."""
     try:
         state = Path(f"/proc/{process}/stat").read_text(encoding="ascii").rpartition(")")[2].split()[0]
     except OSError:
@@ -140,7 +140,7 @@ def is_alive(process: int) -> bool:
     return state != "Z"
 
 
-def test_who_waits_for_a_candidate_is_freed_by_another_thread(task: Task) -> None:
+def test_another_thread_can_interrupt_a_measurement(task: Task) -> None:
     right = candidate(task)
     endless = with_body(right, ENDLESS)
     with LocalRunner(budget=0.002, timeout=100) as machine, ThreadPoolExecutor(1) as measuring:
@@ -168,7 +168,7 @@ def test_who_waits_for_a_candidate_is_freed_by_another_thread(task: Task) -> Non
         (f"{CLOSE_ALL}\n{ENDLESS}", "crash", "the process closed its pipe but did not end"),
     ],
 )
-def test_a_candidate_that_fails_is_told_and_the_next_one_runs(
+def test_a_failing_candidate_is_reported_and_the_next_one_runs(
     task: Task, runner: LocalRunner, body: str, error: str, message: str
 ) -> None:
     runner.prepare(task.key, reference(task), 0)
@@ -188,7 +188,7 @@ PHYSICAL = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
 
 
 @pytest.mark.parametrize("size", [1 << 50, PHYSICAL * 97 // 100], ids=["no machine has", "others need"])
-def test_a_candidate_that_needs_more_memory_than_there_is_is_told(runner: LocalRunner, size: int) -> None:
+def test_a_candidate_that_needs_too_much_memory_is_reported(runner: LocalRunner, size: int) -> None:
     autotune.template("rows turned round", reversed_rows)
     task = create("rows turned round", ())
     runner.prepare(task.key, reference(task), 0)
@@ -202,7 +202,7 @@ def test_a_candidate_that_needs_more_memory_than_there_is_is_told(runner: LocalR
     assert runner.measure(task.key, right).error == ""
 
 
-def test_a_process_that_the_system_killed_had_no_memory(
+def test_a_worker_killed_by_the_system_is_reported_as_out_of_memory(
     task: Task, runner: LocalRunner, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     runner.prepare(task.key, reference(task), 0)
@@ -216,7 +216,7 @@ def test_a_process_that_the_system_killed_had_no_memory(
     assert runner.measure(task.key, right).error == ""
 
 
-def test_what_has_no_memory_beside_other_tasks_is_asked_of_a_worker_without_them(
+def test_a_task_out_of_memory_is_retried_in_a_fresh_worker(
     task: Task, other_task: Task, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     held: set[str] = set()
@@ -244,7 +244,9 @@ def test_what_has_no_memory_beside_other_tasks_is_asked_of_a_worker_without_them
     assert [one.error for one in outcomes] == ["", "", ""]
 
 
-def test_a_candidate_that_writes_into_its_input_spoils_no_other(task: Task, runner: LocalRunner) -> None:
+def test_a_candidate_that_writes_into_its_input_does_not_affect_others(
+    task: Task, runner: LocalRunner
+) -> None:
     runner.prepare(task.key, reference(task), 0)
     right = candidate(task)
     writes = with_body(right, "  store float 7.0, ptr %p.A\n  ret i32 0")
@@ -255,7 +257,7 @@ def test_a_candidate_that_writes_into_its_input_spoils_no_other(task: Task, runn
     assert [one.error for one in outcomes] == ["wrong answer", ""]
 
 
-def test_a_task_that_computes_something_else_than_before_is_held_against_that(
+def test_a_task_prepared_again_is_checked_against_its_new_reference(
     task: Task, other_task: Task, runner: LocalRunner
 ) -> None:
     first, second = candidate(task), candidate(other_task)
@@ -267,7 +269,7 @@ def test_a_task_that_computes_something_else_than_before_is_held_against_that(
     assert [one.error for one in outcomes] == ["", ""]
 
 
-def test_what_is_compared_is_timed_in_turns(task: Task, runner: LocalRunner) -> None:
+def test_compared_candidates_have_at_least_seven_times_each(task: Task, runner: LocalRunner) -> None:
     runner.prepare(task.key, reference(task), 0)
 
     outcomes = runner.compare(task.key, [candidate(task, 0), candidate(task, 9)])
@@ -285,7 +287,7 @@ def test_what_is_compared_is_timed_in_turns(task: Task, runner: LocalRunner) -> 
         ("  br label %again\nagain:\n  br label %again", "timeout"),
     ],
 )
-def test_what_fails_is_named_and_the_others_are_compared(
+def test_a_failing_candidate_is_reported_and_the_others_are_compared(
     task: Task, body: str, error: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     right = candidate(task)
@@ -299,7 +301,7 @@ def test_what_fails_is_named_and_the_others_are_compared(
     assert [len(one.costs) >= 7 for one in outcomes] == [True, False, True]
 
 
-def test_where_all_fail_nothing_is_compared(task: Task, runner: LocalRunner) -> None:
+def test_if_all_candidates_fail_each_has_its_error(task: Task, runner: LocalRunner) -> None:
     runner.prepare(task.key, reference(task), 0)
     wrong = with_body(candidate(task), "  ret i32 0")
     ends = with_body(candidate(task), "  call void @abort()\n  ret i32 0")
@@ -328,7 +330,7 @@ def test_times_must_be_positive() -> None:
         LocalRunner(timeout=0)
 
 
-def test_what_is_many_times_slower_than_the_best_is_timed_once(runner: LocalRunner) -> None:
+def test_a_candidate_many_times_slower_than_the_best_is_timed_once(runner: LocalRunner) -> None:
     autotune.template("tests.matmul", small_matmul)
     task = autotune.create("tests.matmul", (256, 64, 64))
     runner.prepare(task.key, reference(task), 0)
@@ -347,8 +349,8 @@ def test_what_is_many_times_slower_than_the_best_is_timed_once(runner: LocalRunn
     assert outcomes[1].costs[0] > 4 * max(outcomes[0].costs[0], outcomes[2].costs[0])
 
 
-def test_what_is_thought_meanwhile_is_no_other_program(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A worker tells what it sees all others use; the tuner is one of them."""
+def test_the_tuners_own_load_does_not_count_as_busy(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A worker reports the load of all other processes; the tuner is one of them."""
 
     def ask(self: LocalRunner, *_: object) -> dict[str, object]:
         end = time.thread_time() + 0.05
@@ -364,7 +366,7 @@ def test_what_is_thought_meanwhile_is_no_other_program(monkeypatch: pytest.Monke
     assert busy < 0.7 / (os.cpu_count() or 1)
 
 
-def test_what_the_worker_builds_itself_is_what_the_tuner_would_build(task: Task, runner: LocalRunner) -> None:
+def test_the_worker_builds_and_measures_a_lowered_candidate(task: Task, runner: LocalRunner) -> None:
     runner.prepare(task.key, reference(task), 0)
     lowered = Builder(task).lowered(task.config_space.get(7))
     assert isinstance(lowered, Lowered)
@@ -375,7 +377,7 @@ def test_what_the_worker_builds_itself_is_what_the_tuner_would_build(task: Task,
     assert outcome.costs
 
 
-def test_what_the_worker_cannot_build_is_told_as_by_the_tuner(task: Task, runner: LocalRunner) -> None:
+def test_a_build_failure_in_the_worker_is_that_of_the_tuner(task: Task, runner: LocalRunner) -> None:
     runner.prepare(task.key, reference(task), 0)
     n = te.var("n", "int64")
     x = te.placeholder((n,), name="x")
@@ -388,7 +390,7 @@ def test_what_the_worker_cannot_build_is_told_as_by_the_tuner(task: Task, runner
     assert outcome == candidate_of(function, task.target)
 
 
-def test_a_reference_that_does_not_end_is_told(task: Task) -> None:
+def test_a_reference_that_does_not_end_is_an_error(task: Task) -> None:
     with LocalRunner(reference_timeout=0.001) as hurried:
         hurried.prepare(task.key, reference(task), 0)
         with pytest.raises(ReferenceFailed, match=r"timeout: not ended after 0\.001 s"):

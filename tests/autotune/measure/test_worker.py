@@ -1,4 +1,4 @@
-"""The worker's selection: what was not written is wrong, and nobody is blamed for what another did."""
+"""The worker's check: unwritten elements are wrong, and no candidate is blamed for another's writes."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def right(x: np.ndarray, y: np.ndarray) -> None:
 
 
 def task_of(expected: np.ndarray, dtype: str = "float32") -> _Task:
-    """Of ``Copy``; the right answer is as told."""
+    """A task of ``Copy`` with the right answer ``expected``."""
     parameters = Copy(right, dtype).signature.arrays
     arrays = _values(parameters, (), SEED)
     return _Task(arrays, {1: _Answer.of(_plain(expected), dtype)}, parameters=parameters, seed=SEED)
@@ -49,7 +49,7 @@ FLOATS = (*dtypes.FLOATS, *dtypes.NARROW_FLOATS)
 
 
 @pytest.mark.parametrize("dtype", [*FLOATS, "int8", "int64", "uint4"])
-def test_an_element_that_is_not_written_is_wrong_where_zero_is_right(dtype: str) -> None:
+def test_an_unwritten_element_is_wrong_even_if_zero_is_expected(dtype: str) -> None:
     zeros = np.zeros(8, dtypes.numpy_of(dtype))
 
     def all_but_one(x: np.ndarray, y: np.ndarray) -> None:
@@ -62,7 +62,7 @@ def test_an_element_that_is_not_written_is_wrong_where_zero_is_right(dtype: str)
     assert selection(Copy(all_of_them, dtype), task_of(zeros, dtype)) == ""
 
 
-def test_a_truth_that_is_not_written_is_wrong() -> None:
+def test_an_unwritten_bool_is_wrong() -> None:
     truths = np.ones(8, np.bool_)
     task = task_of(truths, "bool")
 
@@ -71,7 +71,7 @@ def test_a_truth_that_is_not_written_is_wrong() -> None:
 
 
 @pytest.mark.parametrize("dtype", [name for name in FLOATS if name[:6] not in ("float4", "float6")])
-def test_nan_is_right_where_the_reference_has_it(dtype: str) -> None:
+def test_nan_is_right_only_where_the_reference_has_it(dtype: str) -> None:
     expected = np.array([1, np.nan] * 4).astype(dtypes.numpy_of(dtype))
 
     def nowhere(x: np.ndarray, y: np.ndarray) -> None:
@@ -82,7 +82,7 @@ def test_nan_is_right_where_the_reference_has_it(dtype: str) -> None:
 
 
 @pytest.mark.parametrize("dtype", dtypes.FLOATS)
-def test_only_infinity_is_right_where_the_reference_has_it(dtype: str) -> None:
+def test_only_infinity_matches_infinity_of_the_reference(dtype: str) -> None:
     expected = np.array([1, np.inf, -np.inf, 2] * 2).astype(dtypes.numpy_of(dtype))
 
     def finite(x: np.ndarray, y: np.ndarray) -> None:
@@ -92,7 +92,7 @@ def test_only_infinity_is_right_where_the_reference_has_it(dtype: str) -> None:
     assert selection(Copy(finite, dtype), task_of(expected, dtype)).startswith("y[1] is 2")
 
 
-def test_what_an_earlier_candidate_wrote_into_an_input_is_no_later_ones_fault() -> None:
+def test_inputs_overwritten_by_one_candidate_are_restored_for_the_next() -> None:
     x = _array("float32", (8,), np.random.default_rng(SEED))
     task = task_of(x)
 
@@ -113,7 +113,7 @@ def test_what_an_earlier_candidate_wrote_into_an_input_is_no_later_ones_fault() 
     np.testing.assert_array_equal(task.arrays[0], x)
 
 
-def test_what_fails_for_want_of_memory_is_told_apart() -> None:
+def test_failures_for_lack_of_memory_have_their_own_error() -> None:
     caused = ExecutionError("no memory for a workspace")
     caused.__cause__ = MemoryError()
     lacking = [MemoryError(), BeyondMemory("needs 5,000,000,000,000 bytes"), caused]
@@ -123,7 +123,7 @@ def test_what_fails_for_want_of_memory_is_told_apart() -> None:
     assert _failure(ExecutionError("stopped with code 1"))["error"] == "compile"
 
 
-def test_an_answer_that_is_right_only_the_second_time_is_wrong() -> None:
+def test_a_result_that_is_right_only_in_the_second_run_is_wrong() -> None:
     turns = iter(["late", "in time"])
 
     def races(x: np.ndarray, y: np.ndarray) -> None:
@@ -135,7 +135,7 @@ def test_an_answer_that_is_right_only_the_second_time_is_wrong() -> None:
     assert selection(Copy(races), task).startswith("y[0] is nan")
 
 
-def test_words_hold_floats_of_any_kind() -> None:
+def test_random_words_are_finite_floats_in_any_format() -> None:
     words = _array("uint32", (2, 3, 1, 3, 16), np.random.default_rng(SEED), 0.5)
 
     assert words.dtype == np.uint32

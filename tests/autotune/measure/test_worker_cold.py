@@ -1,4 +1,4 @@
-"""Cold arrays: what a model has more of than caches hold is timed as it comes from memory."""
+"""Cold arrays: data that exceeds the caches in a model is timed as it is loaded from memory."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from tvmlite.machine.machine import BEYOND_CACHES
 from tvmlite.runtime.timing import Timing
 
 
-def test_cold_arrays_and_their_copies_fill_more_than_the_caches() -> None:
+def test_cold_arrays_and_their_copies_exceed_the_caches() -> None:
     small, large = np.zeros(8, np.float32), np.ones(BEYOND_CACHES // 16, np.uint8)
 
     others = further_arguments([small, large], (0, 1), (), EVERYTHING)
@@ -50,7 +50,7 @@ for size in map(int, sys.argv[1:]):
 
 
 @pytest.mark.skipif(not os.path.exists("/sys/kernel/mm/transparent_hugepage"), reason="no large pages")
-def test_numpy_asks_for_large_pages_from_the_size_on_that_is_told() -> None:
+def test_numpy_asks_for_large_pages_from_the_documented_size_on() -> None:
     command = [sys.executable, "-c", PAGES, str(LARGE), str(LARGE - 1)]
 
     found = subprocess.run(command, capture_output=True, text=True, check=True).stdout
@@ -58,15 +58,15 @@ def test_numpy_asks_for_large_pages_from_the_size_on_that_is_told() -> None:
     assert found.split() == ["True", "False"]
 
 
-def test_what_is_not_cold_or_comes_in_at_once_is_not_copied() -> None:
+def test_arrays_that_are_warm_or_small_are_not_copied() -> None:
     large, small = np.zeros(BEYOND_CACHES // 2, np.uint8), np.zeros(LEAST_COLD - 1, np.uint8)
 
     assert further_arguments([large], (), (), EVERYTHING) == []
     assert further_arguments([small], (0,), (), EVERYTHING) == []
 
 
-def test_results_go_as_far_as_the_values_of_a_model_lie_apart() -> None:
-    """Weights take turns over all weights, results over the memory in which values lie."""
+def test_results_rotate_over_the_memory_of_the_models_values() -> None:
+    """Weights rotate over the size of all weights, results over the memory of the values."""
     data, weight, result = (np.ones(LEAST_COLD * n, np.uint8) for n in (1, 2, 3))
     footprint = Footprint(weights=8 * LEAST_COLD, values=5 * LEAST_COLD)
 
@@ -79,8 +79,8 @@ def test_results_go_as_far_as_the_values_of_a_model_lie_apart() -> None:
     assert others[0][2] is others[2][2]
 
 
-def test_copies_are_aligned_as_a_models_weights_are() -> None:
-    weight = np.arange(LEAST_COLD // 4 + 5, dtype=np.float32)  # no whole number of lines
+def test_copies_are_aligned_like_weights_of_a_model() -> None:
+    weight = np.arange(LEAST_COLD // 4 + 5, dtype=np.float32)  # not a multiple of a cache line
 
     others = further_arguments([weight], (0,), (), Footprint(20 * LEAST_COLD, 0))
 
@@ -90,7 +90,7 @@ def test_copies_are_aligned_as_a_models_weights_are() -> None:
         np.testing.assert_array_equal(copied, weight)
 
 
-def test_the_arrays_of_a_task_lie_side_by_side_from_a_large_page_on() -> None:
+def test_the_arrays_of_a_task_are_adjacent_and_start_at_a_page() -> None:
     data, scalar = np.arange(20, dtype=np.float32), np.array(3, np.int64)
 
     copies = as_in_a_model([data, scalar, data])
@@ -103,7 +103,7 @@ def test_the_arrays_of_a_task_lie_side_by_side_from_a_large_page_on() -> None:
         np.testing.assert_array_equal(copied, given)
 
 
-def test_what_fits_beside_all_else_that_is_used_needs_no_copies() -> None:
+def test_an_array_larger_than_the_footprint_needs_no_copies() -> None:
     weight, result = np.ones(4 * LEAST_COLD, np.uint8), np.ones(4 * LEAST_COLD, np.uint8)
 
     assert further_arguments([weight, result], (0,), (1,), Footprint(2 * LEAST_COLD, LEAST_COLD)) == []
@@ -112,7 +112,7 @@ def test_what_fits_beside_all_else_that_is_used_needs_no_copies() -> None:
 @pytest.mark.parametrize(
     ("first", "then", "calls"), [(9e-3, 2e-5, 2), (9e-3, 1e-3, 1), (1.0, 1e-5, 0), (3e-5, 3e-5, 1)]
 )
-def test_what_only_its_first_call_makes_slow_is_not_given_up(
+def test_a_candidate_slow_only_in_its_first_call_is_timed_again(
     monkeypatch: pytest.MonkeyPatch, first: float, then: float, calls: int
 ) -> None:
     """The best of the task takes 20 us. ``calls`` is how often a candidate is timed: once more if it might
@@ -134,8 +134,8 @@ def test_what_only_its_first_call_makes_slow_is_not_given_up(
     assert (len(asked), reply["costs"]) == (calls, [then if calls else first])
 
 
-def test_what_takes_all_of_the_time_at_a_glance_is_timed_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A call takes 25 ms, and 20 were to be spent: a few runs of one call each suffice for the best."""
+def test_a_call_longer_than_the_budget_is_timed_in_one_measurement(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A call takes 25 ms and the budget is 20 ms: a few runs of one call each suffice for the best."""
     asked = []
 
     def time(name: object, task: str, calls: int, **options: object) -> Timing:
@@ -153,8 +153,8 @@ def test_what_takes_all_of_the_time_at_a_glance_is_timed_once(monkeypatch: pytes
     assert asked == [1]
 
 
-def test_copies_are_taken_in_turn_by_one_candidate_after_the_other() -> None:
-    """Each is handed as many as it may need: those that were used longest ago."""
+def test_candidates_use_the_copies_in_rotation() -> None:
+    """Each is given as many copies as it may need, the least recently used ones."""
     given: list[list[list[np.ndarray]]] = []
 
     class Function:
@@ -177,15 +177,15 @@ def test_copies_are_taken_in_turn_by_one_candidate_after_the_other() -> None:
 @pytest.mark.parametrize(
     ("runs", "spent", "first", "enough"),
     [
-        ((2e-5,) * 3, 1e-3, 2e-5, False),  # not yet looked at for long
+        ((2e-5,) * 3, 1e-3, 2e-5, False),  # not yet timed for long
         ((2e-5,) * 9, 6e-3, 2e-5, True),  # all agree
-        ((2e-5, 2.2e-5) * 5, 6e-3, 2e-5, False),  # among the best, and not known well
-        ((4e-5, 7e-5) * 5, 6e-3, 2e-5, True),  # not among the best, however badly it is known
+        ((2e-5, 2.2e-5) * 5, 6e-3, 2e-5, False),  # among the best, and still uncertain
+        ((4e-5, 7e-5) * 5, 6e-3, 2e-5, True),  # not among the best, however uncertain
         ((9e-3,), 9e-3, 9e-3, True),  # long calls, not among the best
         ((6e-3,), 6e-3, 6e-3, False),
     ],
 )
-def test_the_best_are_timed_until_they_are_known_others_at_a_glance(
+def test_fast_candidates_are_timed_longer_than_slow_ones(
     monkeypatch: pytest.MonkeyPatch, runs: tuple[float, ...], spent: float, first: float, enough: bool
 ) -> None:
     """The best of the task takes 20 us, or where calls are long 6 ms; 20 ms may be spent."""
@@ -207,7 +207,7 @@ def test_the_best_are_timed_until_they_are_known_others_at_a_glance(
 
 
 @pytest.mark.parametrize(("seconds", "turns"), [(1e-3, 140), (1e-2, 14), (1.0, 7)])
-def test_what_is_compared_takes_turns_run_by_run(
+def test_compared_candidates_alternate_run_by_run(
     monkeypatch: pytest.MonkeyPatch, seconds: float, turns: int
 ) -> None:
     """Two candidates, seven rounds of 20 ms; ``turns`` of each after a first look, seven at least."""

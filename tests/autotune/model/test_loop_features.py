@@ -1,4 +1,4 @@
-"""Features of loops: of a fixed width, and what they count is what can be counted by hand."""
+"""Features of loops have a fixed width, and their counts equal counts by hand."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def named(s: te.Schedule, args: list[te.Tensor], target: Target = AVX512) -> dic
     return dict(zip(NAMES, row.tolist(), strict=True))
 
 
-def test_a_register_tile_is_seen() -> None:
+def test_features_describe_a_register_tile() -> None:
     found = matmul(rows=4, vectors=2)
 
     assert 2 ** found["0: kept"] - 1 == pytest.approx(4 * 2)  # accumulators
@@ -60,7 +60,7 @@ def test_a_register_tile_is_seen() -> None:
     assert (found["0: extent 0"], found["0: vectorize 0"], found["0: unroll 1"]) == (4, 1, 1)
 
 
-def test_the_innermost_loops_touch_what_can_be_counted() -> None:
+def test_touched_bytes_of_the_innermost_loops_are_exact() -> None:
     found = matmul(rows=4, vectors=2)
 
     tile, weights, data = 4 * 32 * 4, 32 * 4, 4 * 64  # a line of A for each row
@@ -69,7 +69,7 @@ def test_the_innermost_loops_touch_what_can_be_counted() -> None:
     assert 2 ** found["0: touched 3"] - 1 == pytest.approx(whole)
 
 
-def test_what_comes_from_beyond_a_memory_that_holds_all_is_all_there_is() -> None:
+def test_a_cache_that_holds_all_data_loads_each_byte_once() -> None:
     found = matmul()
     work = 2 ** found["0: work"]
 
@@ -78,7 +78,7 @@ def test_what_comes_from_beyond_a_memory_that_holds_all_is_all_there_is() -> Non
     assert moved == pytest.approx(2 * 64 * 64 * 4 + 4 * 32 * 4)
 
 
-def test_more_rows_of_the_same_tile_look_the_same() -> None:
+def test_more_rows_of_the_same_tile_have_the_same_features() -> None:
     one, two = matmul(n=64), matmul(n=128)
 
     of_tile = ("lanes", "unrolled", "kept", "contiguous", "broadcast", "held", "chain", "cycles", "density")
@@ -87,14 +87,14 @@ def test_more_rows_of_the_same_tile_look_the_same() -> None:
     assert two["0: work"] == pytest.approx(one["0: work"] + 1)
 
 
-def test_a_larger_tile_is_estimated_quicker_until_the_registers_are_used_up() -> None:
+def test_a_larger_tile_is_estimated_faster_until_registers_run_out() -> None:
     small, good, large = (matmul(rows=rows, n=96)["cycles"] for rows in (1, 8, 32))
 
     assert small < good > large
 
 
-def test_with_few_registers_what_there_is_less_of_is_kept_beside_the_sums() -> None:
-    """Of 16 registers 3 by 4 sums leave 4: for 3 operands, one more; of 4 by 4 sums none is left."""
+def test_with_few_registers_the_fewer_operands_stay_in_registers() -> None:
+    """With 16 registers, 3 by 4 sums leave 4, enough for 3 operands and one more; 4 by 4 sums leave none."""
     wide, high, more = (
         2 ** matmul(rows, vectors, n=96, m=96, k=1024, target=AVX2)["cycles"]
         for rows, vectors in ((3, 4), (4, 3), (4, 4))
@@ -105,29 +105,29 @@ def test_with_few_registers_what_there_is_less_of_is_kept_beside_the_sums() -> N
     assert more < wide / 2
 
 
-def test_sums_that_wait_for_each_other_are_estimated_slower() -> None:
-    """A vector waits 4 cycles for itself, as long as its loads are there in one; of 8 none waits."""
+def test_a_dependent_chain_of_sums_is_estimated_slower() -> None:
+    """One accumulator waits 4 cycles for its previous value; with 8 accumulators none waits."""
     alone, several = matmul(rows=1, vectors=1, k=1024), matmul(rows=2, vectors=4, k=1024)
 
     assert 2 ** alone["cycles"] == pytest.approx(2 * 16 / 4, rel=0.1)
     assert 2 ** several["cycles"] == pytest.approx(2 * 8 * 16 / 4, rel=0.1)  # two sums a cycle
 
 
-def test_rows_that_need_not_wait_for_each_other_are_estimated_quicker() -> None:
+def test_short_independent_reductions_are_estimated_faster() -> None:
     short, long = (row_sums(columns) for columns in (16, 512))
 
     assert short["cycles"] > long["cycles"] + 1
 
 
 def row_sums(columns: int) -> dict[str, float]:
-    """The features of sums of many rows, a number at a time."""
+    """The features of scalar sums over many rows."""
     a = te.placeholder((4096, columns), name="A")
     k = te.reduce_axis((0, columns), name="k")
     total = te.compute((4096,), lambda i: te.sum(a[i, k], axis=k), name="T")
     return named(te.create_schedule(total.op), [a, total])
 
 
-def test_windows_that_overlap_share_what_they_load() -> None:
+def test_overlapping_windows_share_loads() -> None:
     a = te.placeholder((18, 16), name="A")
     k = te.reduce_axis((0, 3), name="k")
     c = te.compute((16, 16), lambda i, j: te.sum(a[i + k, j], axis=k), name="C")
@@ -144,7 +144,7 @@ def test_windows_that_overlap_share_what_they_load() -> None:
     assert 2 ** found["0: contiguous"] - 1 == pytest.approx(4 + 3 - 1)
 
 
-def test_strided_vectors_are_told_from_those_side_by_side() -> None:
+def test_strided_vectors_are_counted_apart_from_contiguous_ones() -> None:
     a = te.placeholder((64, 64), name="A")
     c = te.compute((64, 64), lambda i, j: a[j, i], name="C")
     s = te.create_schedule(c.op)
@@ -155,7 +155,7 @@ def test_strided_vectors_are_told_from_those_side_by_side() -> None:
     assert (found["0: contiguous"], 2 ** found["0: scattered"] - 1) == (0, pytest.approx(16))
 
 
-def test_fused_loops_guards_and_calls_are_read() -> None:
+def test_fused_loops_guards_and_calls_are_counted() -> None:
     a = te.placeholder((7, 9), name="A")
     c = te.compute((7, 9), lambda i, j: te.exp(a[i, j]), name="C")
     s = te.create_schedule(c.op)
@@ -168,7 +168,7 @@ def test_fused_loops_guards_and_calls_are_read() -> None:
     assert 2 ** found["0: parallel"] == pytest.approx(4)
 
 
-def test_every_candidate_of_a_template_has_features() -> None:
+def test_every_candidate_of_a_template_has_distinct_features() -> None:
     settings = [SplitChoice((-1, n)) for n in (1, 3, 16)]
 
     rows = []

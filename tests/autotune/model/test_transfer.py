@@ -1,4 +1,4 @@
-"""Transfer: records of other shapes teach what is quick in a task that was never measured."""
+"""Transfer: records of other shapes predict the speed of candidates of a task never measured."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ pytest.importorskip("xgboost", reason="xgboost is of the extra tune")
 
 
 class PrefersVectors(MadeUpMachine):
-    """A machine on which what has vectors is quick, the more so the fewer loads there are."""
+    """A machine on which vectorized candidates are fast, and fewer loads make them faster."""
 
     @staticmethod
     def cost(candidate: Candidate) -> float:
@@ -44,7 +44,7 @@ def measured(path: Path, *shape: int, seed: int = 1) -> list[rec.Record]:
     return list(rec.load(path))
 
 
-def test_what_was_learned_of_one_shape_holds_for_another(tmp_path: Path) -> None:
+def test_a_model_trained_on_some_shapes_ranks_another_shape(tmp_path: Path) -> None:
     records = measured(tmp_path / "a.jsonl", 16, 16, 16) + measured(tmp_path / "b.jsonl", 32, 8, 16)
     task = task_of(24, 24, 8)
     builder = Builder(task)
@@ -66,11 +66,11 @@ def test_what_was_learned_of_one_shape_holds_for_another(tmp_path: Path) -> None
     assert np.median(quick[first]) >= np.quantile(quick, 0.85)
 
 
-def test_how_quick_tasks_are_as_a_whole_teaches_nothing() -> None:
-    """Of one task all candidates are thought quicker than they are: that is not told of its loops."""
+def test_an_offset_of_a_whole_task_is_not_learned() -> None:
+    """The prior overestimates all candidates of one task: the correction does not blame its loops."""
     generator = np.random.default_rng(0)
     rows = generator.uniform(0, 8, (200, len(NAMES))).astype(np.float32)
-    rows[100:, 0] += 100  # by which feature the tasks can be told apart
+    rows[100:, 0] += 100  # a feature that tells the tasks apart
     scores = np.where(rows[:, 5] > 4, 0.0, -2.0).astype(np.float32)
     known = [(rows[:100], scores[:100]), (rows[100:], scores[100:])]
 
@@ -83,8 +83,8 @@ def test_how_quick_tasks_are_as_a_whole_teaches_nothing() -> None:
     assert np.corrcoef(said, scores)[0, 1] > 0.9
 
 
-def test_the_slow_teach_less() -> None:
-    """Loops alike, as quick as the best in one measurement and hopeless in another: the former counts."""
+def test_slow_records_have_less_weight() -> None:
+    """Equal loops are near the best in half of the records and very slow in the others: the former counts."""
     rows = np.zeros((200, len(NAMES)), np.float32)
     rows[100:, 5] = 1.0
     scores = np.zeros(200, np.float32)
@@ -95,7 +95,7 @@ def test_the_slow_teach_less() -> None:
     assert -2.0 < said[150] - said[0] < -0.5
 
 
-def test_without_records_nothing_is_learned() -> None:
+def test_without_records_the_prior_is_unchanged() -> None:
     target = Target.parse("native")
     prior = transfer.estimate(target)
 
@@ -127,7 +127,7 @@ def test_records_that_do_not_fit_their_template_are_left_out(tmp_path: Path) -> 
     assert beside.max() == 0
 
 
-def test_the_best_of_a_task_is_the_measure_of_its_others(tmp_path: Path) -> None:
+def test_scores_are_relative_to_the_best_of_the_task(tmp_path: Path) -> None:
     records = measured(tmp_path / "a.jsonl", 16, 16, 16)
 
     ((rows, scores),) = transfer.training_data(records, Target.parse("native"))
@@ -139,8 +139,8 @@ def test_the_best_of_a_task_is_the_measure_of_its_others(tmp_path: Path) -> None
 
 
 @pytest.mark.slow
-def test_a_run_that_is_taken_up_again_begins_with_what_it_began_with(tmp_path: Path) -> None:
-    """Its own records are not among those it learned from beforehand."""
+def test_a_resumed_run_starts_from_the_same_prior(tmp_path: Path) -> None:
+    """Its own records are not among those that train its prior."""
     path, whole = tmp_path / "tune.jsonl", tmp_path / "whole.jsonl"
     for one in (path, whole):
         measured(one, 16, 16, 16, seed=2)
@@ -158,8 +158,8 @@ def test_a_run_that_is_taken_up_again_begins_with_what_it_began_with(tmp_path: P
 @pytest.mark.parametrize(
     ("cpu", "like"), [("znver4", "znver5"), ("sapphirerapids", "graniterapids"), ("haswell", "znver3")]
 )
-def test_what_is_known_beforehand_is_of_processors_like_it(cpu: str, like: str) -> None:
-    """Of processors nobody has trained a model on, what is known of the nearest."""
+def test_the_prior_is_the_model_of_the_most_similar_processor(cpu: str, like: str) -> None:
+    """Processors without a trained model use that of the nearest one."""
     rows = np.random.default_rng(0).uniform(0, 8, (50, len(NAMES))).astype(np.float32)
     target = Target.parse(f"llvm -mtriple=x86_64-linux-gnu -mcpu={cpu}")
     model = trees.shipped(Target.parse(f"llvm -mtriple=x86_64-linux-gnu -mcpu={like}"))
@@ -170,7 +170,7 @@ def test_what_is_known_beforehand_is_of_processors_like_it(cpu: str, like: str) 
     np.testing.assert_array_equal(said, transfer.estimate(target)(rows) + model(rows))
 
 
-def test_a_tuner_knows_what_is_known_of_its_tasks_target() -> None:
+def test_a_tuner_has_the_prior_of_its_target() -> None:
     autotune.template("tests.matmul", small_matmul)
     rows = np.random.default_rng(0).uniform(0, 8, (50, len(NAMES))).astype(np.float32)
     for cpu in ("znver5", "sapphirerapids"):
@@ -184,14 +184,14 @@ def test_a_tuner_knows_what_is_known_of_its_tasks_target() -> None:
 @pytest.mark.parametrize(
     ("cpu", "second"), [("znver5", 1 << 19), ("graniterapids", 1 << 21), ("znver3", 1 << 19)]
 )
-def test_the_slowest_of_arithmetic_and_memory_is_what_is_estimated(cpu: str, second: int) -> None:
-    """The second cache is what the machine has: its size is that below which bytes are found there."""
+def test_the_estimate_is_the_slower_of_arithmetic_and_memory(cpu: str, second: int) -> None:
+    """``second`` is the size of the machine's second-level cache, in bytes."""
     target = Target.parse(f"llvm -mtriple=x86_64-linux-gnu -mcpu={cpu}")
     first, last, *_ = bytes_per_cycle(target.machine)
     rows = np.full((4, len(NAMES)), -30.0, np.float32)
     cycles, near, far = (NAMES.index(name) for name in ("cycles", "moved 32768", f"moved {second}"))
     rows[:, cycles] = 6.0  # 64 operations a cycle
-    rows[1, near] = np.log2(first) - 6.0  # as long by what comes from beyond the first cache
+    rows[1, near] = np.log2(first) - 6.0  # loads from beyond the first cache take as long
     rows[2, near] = 4.0
     rows[3, far] = 4.0
 

@@ -1,4 +1,4 @@
-"""Trees without XGBoost: they say what it says, and what is no model is refused."""
+"""Trees without XGBoost predict the same values, and damaged models are refused."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ xgboost = pytest.importorskip("xgboost", reason="xgboost is of the extra tune")
 
 @cache
 def trained(depth: int = 4) -> tuple[Trees, np.ndarray, np.ndarray]:
-    """A model, rows, and what XGBoost says of them."""
+    """A model, rows, and XGBoost's predictions for the rows."""
     generator = np.random.default_rng(0)
     rows = generator.normal(size=(400, WIDTH)).astype(np.float32)
     wanted = np.where(rows[:, 3] > 0.2, rows[:, 7], -rows[:, 5] * rows[:, 9])
@@ -29,22 +29,22 @@ def trained(depth: int = 4) -> tuple[Trees, np.ndarray, np.ndarray]:
     return Trees.of_xgboost(booster), rows, booster.inplace_predict(rows)
 
 
-def test_they_say_what_xgboost_says() -> None:
+def test_trees_predict_what_xgboost_predicts() -> None:
     made, rows, expected = trained()
 
     np.testing.assert_allclose(made(rows), expected, rtol=1e-5, atol=1e-5)
 
 
-def test_a_model_survives_json() -> None:
+def test_a_model_survives_a_round_trip_through_json() -> None:
     made, rows, _ = trained()
 
     again = Trees.from_json(made.to_json())
 
-    np.testing.assert_allclose(again(rows), made(rows), atol=0.02)  # four digits are kept of a leaf
+    np.testing.assert_allclose(again(rows), made(rows), atol=0.02)  # leaves are stored with four digits
 
 
 @pytest.mark.parametrize("text", ["[", "[]"])
-def test_what_is_no_model_says_so(text: str) -> None:
+def test_text_that_is_not_a_model_is_refused(text: str) -> None:
     with pytest.raises(ParseError, match="no cost model"):
         Trees.from_json(text)
 
@@ -63,7 +63,7 @@ def test_what_is_no_model_says_so(text: str) -> None:
         ({"leaf": [[float("nan")] * 4] * 30}, "some of its numbers are none"),
     ],
 )
-def test_a_changed_model_says_what_is_wrong(fields: dict[str, object], reason: str) -> None:
+def test_error_of_a_damaged_model_says_what_is_wrong(fields: dict[str, object], reason: str) -> None:
     model = json.loads(trained(2)[0].to_json())
 
     with pytest.raises(ParseError, match=reason):
@@ -75,12 +75,12 @@ def target_of(cpu: str) -> Target:
 
 
 @pytest.mark.parametrize("cpu", ["znver5", "graniterapids", "znver3"])
-def test_the_models_that_come_with_the_package_are_small_and_of_our_features(cpu: str) -> None:
+def test_shipped_models_are_small_and_have_the_current_features(cpu: str) -> None:
     assert trees.path_of(target_of(cpu)).stat().st_size < 200_000
     assert trees.shipped(target_of(cpu)) is not None
 
 
-def test_each_kind_of_processor_has_a_model_and_others_have_the_nearest() -> None:
+def test_each_kind_of_processor_has_a_model_and_others_get_the_nearest() -> None:
     kinds = ("znver5", "graniterapids", "znver3", "haswell", "x86-64-v4")
     amd, intel, few, few_of_intel, another = (trees.shipped(target_of(cpu)) for cpu in kinds)
 
@@ -89,7 +89,7 @@ def test_each_kind_of_processor_has_a_model_and_others_have_the_nearest() -> Non
     assert len({id(model) for model in (amd, intel, few)}) == 3
 
 
-def test_a_model_that_was_left_out_is_none(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_missing_model_file_gives_none(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(trees, "SHIPPED", tmp_path)
 
     assert trees.shipped(target_of("graniterapids")) is None

@@ -1,4 +1,4 @@
-"""Logs of AutoTVM 0.2: settings mean the same, what is damaged is told and skipped, nothing is run."""
+"""Logs of AutoTVM 0.2: settings mean the same, damage is reported and skipped, no code is executed."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def changed(**fields: object) -> str:
     return json.dumps(json.loads(LINE) | fields)
 
 
-def test_a_line_is_a_record() -> None:
+def test_a_line_of_an_autotvm_log_is_read_as_a_record() -> None:
     record = rec.Record.from_json(LINE)
 
     assert record.task == ("tests.tvm", (512, ["TENSOR", [1, 3], "float32"]))
@@ -40,7 +40,7 @@ def test_a_line_is_a_record() -> None:
     assert (record.cost, record.ok, record.origin, record.code) == (0.003, True, "autotvm", "tvm 0.8.dev0")
 
 
-def test_what_failed_there_is_of_no_use_here() -> None:
+def test_a_failed_autotvm_trial_is_read_as_a_failure() -> None:
     record = rec.Record.from_json(changed(result=[[1000000000.0], 5, 1.5, 1607225602.9]))
 
     assert (record.error, record.ok, record.costs) == ("wrong answer", False, ())
@@ -65,12 +65,12 @@ def test_what_failed_there_is_of_no_use_here() -> None:
         ({"result": [[0.1], 77, 1.0, 1.0]}, "there is no error 77"),
     ],
 )
-def test_a_damaged_line_says_why(fields: dict[str, object], reason: str) -> None:
+def test_error_of_a_damaged_line_says_why(fields: dict[str, object], reason: str) -> None:
     with pytest.raises(ParseError, match=reason):
         rec.Record.from_json(changed(**fields))
 
 
-def test_a_template_takes_what_autotvm_found(tmp_path: Path) -> None:
+def test_a_template_applies_the_best_configuration_of_an_autotvm_log(tmp_path: Path) -> None:
     @autotune.template("tests.tvm.copy")
     def copy(n: int) -> tuple[te.Schedule, list[te.Tensor]]:
         a = te.placeholder((n,), name="A")

@@ -1,4 +1,4 @@
-"""Records of decisions: they come back as written, beside those of kernels, and no line can do harm."""
+"""Records of decisions are read back as written, next to those of kernels; damaged lines are harmless."""
 
 from __future__ import annotations
 
@@ -52,7 +52,9 @@ def test_decisions_and_kernels_share_a_file(tmp_path: Path) -> None:
         ({"extra": 1}, r"unknown fields \['extra'\]"),
     ],
 )
-def test_a_line_that_is_no_decision_says_why(tmp_path: Path, change: dict[str, object], reason: str) -> None:
+def test_error_of_a_line_that_is_not_a_decision_says_why(
+    tmp_path: Path, change: dict[str, object], reason: str
+) -> None:
     fields = json.loads(decision().to_json()) | change
     path = tmp_path / "tune.jsonl"
     path.write_text(json.dumps(fields) + "\n" + decision().to_json() + "\n")
@@ -72,7 +74,7 @@ def test_a_missing_field_is_named() -> None:
         decoded(fields)
 
 
-def test_the_last_of_this_machine_version_and_threads_counts() -> None:
+def test_the_latest_decision_of_this_target_version_and_threads_counts() -> None:
     other = DecisionRecord("fuse a | b", "llvm -mcpu=other", "joined", "joined", code="1")
     old = decision(taken="joined", code="0")
 
@@ -83,12 +85,12 @@ def test_the_last_of_this_machine_version_and_threads_counts() -> None:
     assert made == {"fuse a | b": decision()}
 
 
-def test_replaying_a_decision_says_what_it_is() -> None:
+def test_replaying_a_decision_is_an_error_that_says_what_it_is() -> None:
     with pytest.raises(ParseError, match="a decision about a graph, which has no kernel of its own"):
         rec.Record.from_json(decision().to_json())
 
 
-def test_templates_skip_decisions_with_a_word(tmp_path: Path) -> None:
+def test_templates_skip_decisions_with_a_warning(tmp_path: Path) -> None:
     path = tmp_path / "tune.jsonl"
     rec.append(path, [decision()])
 
@@ -99,7 +101,7 @@ def test_templates_skip_decisions_with_a_word(tmp_path: Path) -> None:
         pass
 
 
-def test_the_table_says_what_was_won() -> None:
+def test_the_table_shows_the_gain_of_each_decision() -> None:
     kept = decision("attention <x>", "joined", costs={}, note="not faster in the model as a whole")
 
     lines = table([kept, decision()])
@@ -117,7 +119,7 @@ def test_the_table_says_what_was_won() -> None:
     assert '<td class="words">1 µs (33%)</td>' in page
 
 
-def test_what_was_tried_together_and_not_taken_is_one_row() -> None:
+def test_alternatives_rejected_together_share_a_row() -> None:
     tried = [decision(f"layout {n}", "joined", costs={}, note="3 together: slower") for n in range(3)]
 
     lines = table([*tried, decision("layout 4", "joined", costs={}, note="else")])
@@ -128,5 +130,5 @@ def test_what_was_tried_together_and_not_taken_is_one_row() -> None:
     ]
 
 
-def test_what_was_not_measured_costs_infinitely_much() -> None:
+def test_an_unmeasured_alternative_has_infinite_cost() -> None:
     assert decision().cost("recomputed") == math.inf

@@ -1,4 +1,4 @@
-"""Records: lines come back as they were written, and no line can do harm."""
+"""Records: lines are read back as they were written, and damaged lines are harmless."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def record(cost: float = 1e-3, unroll: int = 16, **fields: object) -> rec.Record
     return rec.Record(("matmul", (16, "float32")), str(TARGET), config, **given)  # type: ignore[arg-type]
 
 
-def test_a_record_survives_a_file(tmp_path: Path) -> None:
+def test_a_record_survives_a_round_trip_through_a_file(tmp_path: Path) -> None:
     path = tmp_path / "tune.jsonl"
     rec.append(path, [record(trial=3, seed=7, origin="random", trace=("x, y = s[C].split(i, 8)",))])
     rec.append(path, [record(error="crash", message="signal 11", costs=(), verified=False)])
@@ -41,7 +41,7 @@ def test_a_record_survives_a_file(tmp_path: Path) -> None:
     assert (first.ok, second.ok, second.cost) == (True, False, math.inf)
 
 
-def test_the_median_is_the_cost() -> None:
+def test_the_cost_is_the_median() -> None:
     assert record(2.0).cost == 2.0
 
 
@@ -60,7 +60,7 @@ def test_the_median_is_the_cost() -> None:
         ({"trace": [1]}, "trace is not a list of lines"),
     ],
 )
-def test_a_line_that_is_no_record_says_why(change: dict[str, object], reason: str) -> None:
+def test_error_of_a_line_that_is_not_a_record_says_why(change: dict[str, object], reason: str) -> None:
     with pytest.raises(ParseError, match=reason):
         rec.Record.from_json(json.dumps(json.loads(record().to_json()) | change))
 
@@ -73,7 +73,7 @@ def test_a_missing_field_is_named() -> None:
         rec.Record.from_json(json.dumps(fields))
 
 
-def test_a_record_without_threads_is_of_an_unknown_number() -> None:
+def test_a_record_without_threads_has_zero_threads() -> None:
     fields = json.loads(record(threads=2).to_json())
     assert rec.Record.from_json(json.dumps(fields)).threads == 2
     del fields["threads"]
@@ -81,7 +81,7 @@ def test_a_record_without_threads_is_of_an_unknown_number() -> None:
     assert rec.Record.from_json(json.dumps(fields)).threads == 0
 
 
-def test_damaged_lines_are_told_and_skipped(tmp_path: Path) -> None:
+def test_damaged_lines_are_reported_and_skipped(tmp_path: Path) -> None:
     path = tmp_path / "tune.jsonl"
     good = record().to_json().encode()
     path.write_bytes(b"\n".join([good, b"[" * 100_000, b"\xff\xfe", b"", good, good[:40]]))
@@ -92,7 +92,7 @@ def test_damaged_lines_are_told_and_skipped(tmp_path: Path) -> None:
     assert [damage.line for damage in loaded.damages] == [2, 3, 6]
 
 
-def test_a_line_cut_short_by_a_crash_does_not_spoil_the_next(tmp_path: Path) -> None:
+def test_a_truncated_line_does_not_spoil_the_next(tmp_path: Path) -> None:
     path = tmp_path / "tune.jsonl"
     path.write_text(record().to_json()[:50])
 
@@ -118,12 +118,12 @@ def test_two_writers_do_not_mix_their_lines(tmp_path: Path) -> None:
     assert (len(rec.load(path)), rec.load(path).damages) == (120, ())
 
 
-def test_a_file_that_is_not_there_is_an_error(tmp_path: Path) -> None:
+def test_a_missing_file_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"none\.jsonl' cannot be read"):
         rec.load(tmp_path / "none.jsonl")
 
 
-def test_the_best_is_the_quickest_that_ran_here_and_was_right() -> None:
+def test_the_best_record_is_the_fastest_verified_one_of_this_target() -> None:
     good, slow = record(1.0), record(2.0)
     others = [record(0.1, verified=False), record(0.1, error="wrong answer", costs=(), verified=False)]
     elsewhere = replace(record(0.1), target="llvm -mcpu=other")
@@ -132,7 +132,7 @@ def test_the_best_is_the_quickest_that_ran_here_and_was_right() -> None:
     assert rec.best([slow, good, *others, elsewhere, old], TARGET) == {good.task_key: good}
 
 
-def test_a_comparison_counts_more_than_a_lucky_trial() -> None:
+def test_a_final_comparison_takes_precedence_over_a_faster_trial() -> None:
     lucky = record(0.5, origin="random")
     first, second = record(1.0, origin="final"), record(0.9, unroll=4, origin="final")
 
@@ -140,19 +140,19 @@ def test_a_comparison_counts_more_than_a_lucky_trial() -> None:
     assert rec.best([lucky, first, second, lucky, second, first], TARGET)[lucky.task_key] is second
 
 
-def test_where_a_configuration_comes_again_another_comparison_begins() -> None:
+def test_a_repeated_configuration_begins_another_comparison() -> None:
     first, second = record(1.0, origin="final"), record(0.9, unroll=4, origin="final")
 
     assert rec.comparisons([first, second, second, first]) == {first.task_key: [second, first]}
 
 
 @pytest.mark.parametrize("change", [{"costs": []}, {"verified": False}])
-def test_what_tells_no_error_ran_and_was_right(change: dict[str, object]) -> None:
+def test_a_record_without_an_error_needs_costs_and_verification(change: dict[str, object]) -> None:
     with pytest.raises(ParseError, match="it has neither an error nor costs"):
         rec.Record.from_json(json.dumps(json.loads(record().to_json()) | change))
 
 
-def test_what_failed_stands_last_in_a_comparison_and_alone_it_is_none() -> None:
+def test_failures_come_last_in_a_comparison_and_alone_form_none() -> None:
     first, second = record(1.0, origin="final"), record(0.9, unroll=4, origin="final")
     failed = record(unroll=8, origin="final", costs=(), error="crash", verified=False)
     key = first.task_key
@@ -165,7 +165,7 @@ def test_what_failed_stands_last_in_a_comparison_and_alone_it_is_none() -> None:
     assert rec.best([first, failed], TARGET) == {key: first}
 
 
-def test_what_was_made_at_another_time_or_after_other_trials_is_another_comparison() -> None:
+def test_another_time_or_trial_count_begins_another_comparison() -> None:
     default, first, second = (record(1.0, unroll=n, origin="final") for n in (0, 4, 8))
     key = first.task_key
     later = [replace(one, time=60.0) for one in (second, default, first)]
@@ -177,7 +177,7 @@ def test_what_was_made_at_another_time_or_after_other_trials_is_another_comparis
     assert rec.comparisons(apart) == {key: apart}
 
 
-def test_a_winner_counts_beside_the_default_alone() -> None:
+def test_a_comparison_without_the_default_has_no_winner() -> None:
     default, first, second = (record(1.0, unroll=n, origin="final") for n in (0, 4, 8))
 
     assert rec.winner([first, default, second], default.config) is first

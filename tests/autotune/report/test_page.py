@@ -1,4 +1,4 @@
-"""The page of a run: well-formed, needing nothing else, with what was passed in it."""
+"""The page of a run is well-formed and self-contained, and shows the values it was given."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def read(page: str) -> Balanced:
     return reader
 
 
-def test_the_page_tells_of_every_task(tuned: list[Tuned], tmp_path: Path) -> None:
+def test_the_page_lists_every_task(tuned: list[Tuned], tmp_path: Path) -> None:
     written = report.write(tmp_path / "tune.html", tuned, title="A <model>", peak=1e9, notes=["a & b"])
 
     reader = read(written.read_text(encoding="utf-8"))
@@ -68,7 +68,7 @@ def test_the_page_tells_of_every_task(tuned: list[Tuned], tmp_path: Path) -> Non
     assert "http" not in written.read_text(encoding="utf-8")
 
 
-def test_it_tells_where_the_time_of_the_model_goes(tuned: list[Tuned]) -> None:
+def test_the_page_shows_the_time_of_each_kernel_of_the_model(tuned: list[Tuned]) -> None:
     times = [KernelTime("conv <1>", 2e-3, 1e-3, "tuned"), KernelTime("pool", 1e-3, 1e-3, "default")]
 
     reader = read(report.page(tuned, times=times))
@@ -78,7 +78,7 @@ def test_it_tells_where_the_time_of_the_model_goes(tuned: list[Tuned]) -> None:
         assert words in reader.text, words
 
 
-def test_a_task_of_which_nothing_was_measured_is_told(tuned: list[Tuned]) -> None:
+def test_a_task_without_a_measurement_is_listed(tuned: list[Tuned]) -> None:
     empty = Tuned(tuned[0].task, None, None, Progress(tuned[0].task, 8), "random")
 
     assert (
@@ -87,7 +87,7 @@ def test_a_task_of_which_nothing_was_measured_is_told(tuned: list[Tuned]) -> Non
     )
 
 
-def test_kernels_without_a_measurement_are_one_line_for_each_reason(tuned: list[Tuned]) -> None:
+def test_kernels_without_a_measurement_share_a_line_for_each_reason(tuned: list[Tuned]) -> None:
     def unmeasured(name: str, failures: dict[str, int]) -> Tuned:
         task = replace(tuned[0].task, label=name)
         progress = Progress(task, 8, failures=failures, first_failure="crash: as told" if failures else "")
@@ -113,7 +113,7 @@ def test_kernels_without_a_measurement_are_one_line_for_each_reason(tuned: list[
     assert html.count("<li>idle ") == 38
 
 
-def test_the_header_tells_when_where_and_how_and_the_model_before_and_after(tuned: list[Tuned]) -> None:
+def test_the_header_has_the_facts_of_the_run_and_the_gain_of_the_model(tuned: list[Tuned]) -> None:
     model = ModelTime(2.634e-4, 1.96e-4, 1.344, (1.31, 1.372))
     facts = {"date": "2026-11-24 06:26 +0000", "machine": "A <fast> one, 8 cores", "threads": "2"}
 
@@ -125,7 +125,7 @@ def test_the_header_tells_when_where_and_how_and_the_model_before_and_after(tune
     assert report.page(tuned, facts=facts, model=model) == report.page(tuned, facts=facts, model=model)
 
 
-def test_names_are_whole_so_that_no_two_rows_are_alike(tuned: list[Tuned]) -> None:
+def test_long_names_are_not_shortened(tuned: list[Tuned]) -> None:
     names = [f"{'conv2d+add+relu+' * 8} /a/very/deep/block.{n}/Conv 1x64x56x56" for n in (1, 2)]
     some = [replace(one, task=replace(one.task, label=name)) for one, name in zip(tuned, names, strict=True)]
 
@@ -134,14 +134,14 @@ def test_names_are_whole_so_that_no_two_rows_are_alike(tuned: list[Tuned]) -> No
     assert all(name in text for name in names)
 
 
-def test_why_what_was_found_is_not_used_stands_in_its_row(tuned: list[Tuned]) -> None:
+def test_a_row_says_why_its_result_is_not_used(tuned: list[Tuned]) -> None:
     html = report.page(tuned, outcomes={tuned[0].task.key: "1.1x [0.9, 1.3] in the model: may be chance"})
 
     assert '<td class="words">1.1x [0.9, 1.3] in the model: may be chance</td>' in html
     assert '<td class="words">used</td>' in html
 
 
-def test_no_two_names_of_lines_stand_on_each_other() -> None:
+def test_labels_of_lines_do_not_overlap() -> None:
     for default, peak in ((10.0, 10.2), (9.9, 10.0), (0.01, 12.0), (0.01, 0.02)):
         picture = curve([0.02, 9.9, 10.0], default, peak)
         heights = [float(y) for y in re.findall(r'-name" x="\d+" y="([\d.]+)"', picture)]
@@ -150,7 +150,7 @@ def test_no_two_names_of_lines_stand_on_each_other() -> None:
         assert all(10 < y < 210 for y in heights)
 
 
-def test_pictures_of_little_are_pictures() -> None:
+def test_pictures_of_few_points_are_well_formed() -> None:
     for picture in (curve([1.0], None, None), curve([0.0, 0.0], 2.0, 3.0), scatter([(1.0, 1.0), (1.0, 2.0)])):
         read(picture)
     assert curve([], None, None) == ""

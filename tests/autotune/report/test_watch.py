@@ -1,4 +1,4 @@
-"""Watching a run: the table's cells, the lines without a terminal, the time that is left."""
+"""Watching a run: the table's cells, the lines without a terminal, the remaining time."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def run(task: Task, watch: Callable[..., object]) -> None:
     autotune.tune(task, trials=16, runner=MadeUpMachine(), tuner="random", callbacks=[watch])
 
 
-def test_without_a_terminal_there_are_lines(task: Task, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_a_terminal_lines_are_printed(task: Task, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(watching, "SECONDS", 0.0)
     stream = io.StringIO()
 
@@ -40,12 +40,12 @@ def test_without_a_terminal_there_are_lines(task: Task, monkeypatch: pytest.Monk
     assert "GFLOP/s, " in first
     assert "% of peak" in first
     assert " alone" in first
-    assert "the model" not in stream.getvalue()  # nobody knows what part of a model this is
+    assert "the model" not in stream.getvalue()  # its share of the model is unknown
     assert heads.endswith("in model    kernel")
     assert last.endswith("tests.matmul(16, 16, 16)")
 
 
-def test_on_a_terminal_there_is_a_table(task: Task) -> None:
+def test_on_a_terminal_a_table_is_shown(task: Task) -> None:
     pytest.importorskip("rich", reason="rich is of the extra tune")
     stream = Terminal()
 
@@ -59,7 +59,7 @@ def test_on_a_terminal_there_is_a_table(task: Task) -> None:
     assert watch.rows()[0][2] == "16"
 
 
-def test_what_failed_is_counted_and_no_time_is_made_up(task: Task) -> None:
+def test_failed_trials_are_counted_and_have_no_times(task: Task) -> None:
     watch = Watch(trials=8, stream=io.StringIO())
 
     with pytest.raises(Exception, match="nothing could be measured"):
@@ -68,7 +68,7 @@ def test_what_failed_is_counted_and_no_time_is_made_up(task: Task) -> None:
     assert watch.rows() == [("tests.matmul(16, 16, 16)", "", "8", "8", "", "", "", "", "")]
 
 
-def test_no_share_of_the_peak_is_more_than_all_of_it(task: Task) -> None:
+def test_the_share_of_the_peak_is_at_most_100_percent(task: Task) -> None:
     watch = Watch(trials=16, peak=1.0, stream=io.StringIO())
 
     run(task, watch)
@@ -76,17 +76,17 @@ def test_no_share_of_the_peak_is_more_than_all_of_it(task: Task) -> None:
     assert watch.rows()[0][5] == "100%"
 
 
-def test_time_left_is_told_in_minutes() -> None:
+def test_remaining_time_is_shown_in_minutes() -> None:
     assert Watch(budget=600, stream=io.StringIO()).left() == "10:00 left"
 
 
-def test_a_task_is_called_by_its_label_or_its_name_and_arguments(task: Task) -> None:
+def test_a_task_is_named_by_its_label_or_its_name_and_arguments(task: Task) -> None:
     assert label_of(task) == "tests.matmul(16, 16, 16)"
     assert label_of(replace(task, label="conv2d+relu stem 1x64x14")) == "conv2d+relu stem 1x64x14"
     assert label_of(task, {task.key: "x" * 100}) == "x" * 100
 
 
-def test_of_a_program_that_has_no_label_the_first_line_is_told() -> None:
+def test_a_program_without_a_label_is_named_by_its_first_line() -> None:
     task = Task(
         "fused", ("fn (%p0: Tensor[(1,), float32]) {\n  %p0\n}",), Target.parse("native"), ConfigSpace(), 1.0
     )
@@ -94,7 +94,7 @@ def test_of_a_program_that_has_no_label_the_first_line_is_told() -> None:
     assert label_of(task) == "fused(fn (%p0: Tensor[(1,), float32]) {)"
 
 
-def test_what_kernels_gain_alone_is_told_beside_what_it_would_make_of_the_model(
+def test_gains_of_kernels_are_shown_with_the_gain_of_the_model(
     task: Task, other_task: Task, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(watching, "SECONDS", 0.0)

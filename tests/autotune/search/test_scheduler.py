@@ -1,4 +1,4 @@
-"""The task scheduler: time goes where most is to be won, and a run that was killed goes on as it was."""
+"""The task scheduler gives trials to tasks with the most to gain; a killed run can be resumed."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from tvmlite.core.errors import ExecutionError, InputError
 
 
 class Told(MadeUpMachine):
-    """A machine on which a trial of a task takes what ``costs`` says of it, which may fall trial by trial."""
+    """A machine where trials of a task take its ``costs`` (seconds) one after another; the last repeats."""
 
     def __init__(self, costs: dict[str, list[float]]) -> None:
         super().__init__()
@@ -47,7 +47,7 @@ def shares(machine: Told, tasks: list[autotune.Task], **options: object) -> list
     return [machine.done[task.key] for task in tasks]
 
 
-def test_the_heavier_of_two_like_tasks_gets_more() -> None:
+def test_the_heavier_of_two_similar_tasks_gets_more_trials() -> None:
     light, heavy = tasks = tasks_of(64, 96)
     machine = Told({light.key: [1e-3, 9e-4, 8e-4], heavy.key: [1e-3, 9e-4, 8e-4]})
 
@@ -57,7 +57,7 @@ def test_the_heavier_of_two_like_tasks_gets_more() -> None:
     assert second > 2 * first > 0
 
 
-def test_the_task_that_is_far_from_what_the_machine_can_do_gets_more() -> None:
+def test_the_task_farther_from_the_peak_gets_more_trials() -> None:
     slow, quick = tasks = tasks_of(64, 96)
     machine = Told({slow.key: [1e-3], quick.key: [1e-5]})
 
@@ -67,7 +67,7 @@ def test_the_task_that_is_far_from_what_the_machine_can_do_gets_more() -> None:
 
 
 @pytest.mark.slow
-def test_a_task_whose_trials_all_fail_waits_in_the_end() -> None:
+def test_a_task_whose_trials_all_fail_gets_no_more_than_half_the_trials() -> None:
     broken, well = tasks = tasks_of(64, 96)
     machine = Told({broken.key: [0.0], well.key: [1e-3, 9e-4]})
 
@@ -80,7 +80,7 @@ def test_a_task_whose_trials_all_fail_waits_in_the_end() -> None:
     assert results[1].best is not None
 
 
-def test_a_task_that_got_no_trial_says_so() -> None:
+def test_a_task_without_a_trial_is_reported_as_not_tried() -> None:
     tasks = tasks_of(64, 96)
 
     results = autotune.tune(tasks, trials=4, runner=Told({task.key: [1e-3] for task in tasks}))
@@ -89,7 +89,7 @@ def test_a_task_that_got_no_trial_says_so() -> None:
     assert untried == ["tests.matmul(64, 16, 16): not tried: all trials or all the time went to other tasks"]
 
 
-def test_each_task_is_stopped_early_by_itself() -> None:
+def test_early_stopping_applies_to_each_task_separately() -> None:
     tasks = tasks_of(64, 96)
     machine = Told({tasks[0].key: [1e-3], tasks[1].key: [1e-3 - 1e-6 * n for n in range(90)]})
 
@@ -100,7 +100,7 @@ def test_each_task_is_stopped_early_by_itself() -> None:
 
 
 @pytest.mark.slow
-def test_decisions_follow_from_seed_and_records() -> None:
+def test_the_order_of_tasks_depends_on_the_seed_alone() -> None:
     runs = []
     for seed in (3, 3, 4):
         machine = MadeUpMachine()
@@ -110,7 +110,7 @@ def test_decisions_follow_from_seed_and_records() -> None:
     assert runs[0] == runs[1] != runs[2]
 
 
-def test_weights_must_be_positive_and_one_a_task() -> None:
+def test_weights_must_be_positive_and_one_for_each_task() -> None:
     with pytest.raises(InputError, match="1 weights are given, expected one for each of 2 tasks"):
         autotune.tune(tasks_of(64, 96), trials=8, weights=[1])
     with pytest.raises(InputError, match="weights: 0 given, expected a number more than 0"):
@@ -119,20 +119,20 @@ def test_weights_must_be_positive_and_one_a_task() -> None:
         autotune.tune([], trials=8)
 
 
-def test_nothing_measured_of_any_task_is_an_error() -> None:
+def test_no_measurement_for_any_task_is_an_error() -> None:
     with pytest.raises(
         ExecutionError, match=r"nothing could be measured for tests.matmul: 8 crash; the first"
     ):
         autotune.tune(tasks_of(64, 96), trials=16, runner=MadeUpMachine(error="crash"))
 
 
-def test_bytes_are_those_of_the_arrays() -> None:
+def test_moved_bytes_of_a_task_are_those_of_its_arrays() -> None:
     (task,) = tasks_of(64)
 
     assert task.moved == 4 * (64 * 16 + 16 * 16 + 64 * 16)
 
 
-def test_the_task_that_is_expected_to_take_most_is_tried_first() -> None:
+def test_the_task_with_the_largest_expected_time_is_tried_first() -> None:
     tasks = tasks_of(64, 256, 128)
     machine = MadeUpMachine()
     searches = [
@@ -143,7 +143,7 @@ def test_the_task_that_is_expected_to_take_most_is_tried_first() -> None:
     assert Scheduler(searches).choose() is searches[2]
 
 
-def test_a_short_run_goes_to_what_takes_most_and_not_to_each_task_in_turn() -> None:
+def test_a_short_run_prefers_the_most_expensive_task() -> None:
     small, large = tasks = tasks_of(16, 512)
     machine = Told({small.key: [1e-6], large.key: [1e-3, 9e-4, 8e-4, 7e-4]})
 
@@ -176,7 +176,7 @@ def program(*arguments: str) -> subprocess.Popen[bytes]:
 
 
 @pytest.mark.slow
-def test_a_run_that_was_killed_goes_on_and_ends_as_if_it_had_not_been(tmp_path: Path) -> None:
+def test_a_resumed_killed_run_writes_the_records_of_an_uninterrupted_one(tmp_path: Path) -> None:
     whole, cut = tmp_path / "whole.jsonl", tmp_path / "cut.jsonl"
     assert program(str(whole), "0").wait(120) == 0
 

@@ -1,4 +1,4 @@
-"""Moves in a space: small ones, of one knob or two, the same for one seed."""
+"""Mutations in a space change one knob or two by little, and the same ones for the same seed."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def space_of() -> ConfigSpace:
     return space
 
 
-def test_a_child_has_one_or_two_knobs_changed_and_mostly_to_what_is_near() -> None:
+def test_a_child_changes_one_or_two_knobs_mostly_to_near_settings() -> None:
     space = space_of()
     knobs = KnobFeatures(space)
     parent = 54321
@@ -32,7 +32,7 @@ def test_a_child_has_one_or_two_knobs_changed_and_mostly_to_what_is_near() -> No
     assert np.median(away) < 0.3 * np.median(anything.sum(axis=1))
 
 
-def test_one_seed_moves_the_same_and_a_space_of_one_does_not_move() -> None:
+def test_moves_depend_on_the_seed_and_a_space_of_one_has_none() -> None:
     moves = Mutations(KnobFeatures(space_of()))
     first, second = (moves.children(7, 20, np.random.default_rng(5)).tolist() for _ in range(2))
     alone = ConfigSpace()

@@ -1,4 +1,4 @@
-"""What was quick in other shapes, as configurations of a task that was never measured."""
+"""Fast configurations of other shapes, transferred to a task that was never measured."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def splits(config: ConfigEntity) -> list[tuple[int, ...]]:
     return [one.size for one in config.settings.values() if isinstance(one, SplitChoice)]
 
 
-def test_a_setting_that_this_space_has_is_taken_as_it_is() -> None:
+def test_a_setting_that_exists_in_this_space_is_kept() -> None:
     other, task = task_of(16, 16, 16), task_of(32, 16, 16)
     config = other.config_space.get(len(other.config_space) // 3)
 
@@ -57,7 +57,7 @@ def test_a_setting_that_this_space_has_is_taken_as_it_is() -> None:
             assert found.settings[name] == choice
 
 
-def test_a_length_that_does_not_divide_becomes_the_nearest_that_does() -> None:
+def test_a_length_that_does_not_divide_becomes_the_nearest_divisor() -> None:
     other, task = task_of(16, 16, 16), task_of(24, 24, 24)
     space = task.config_space
     for number in range(0, len(other.config_space), 7):
@@ -83,7 +83,7 @@ def name_of(space: autotune.ConfigSpace, size: Sequence[int]) -> str:
     )
 
 
-def test_of_several_rules_each_hands_its_configurations_to_its_own() -> None:
+def test_configurations_stay_with_their_rule() -> None:
     text = """fn (%x: Tensor[(1, {0}, 256), float32], %w: Tensor[(16, 256, 16), float32]) {{
       nn.contrib_dense_pack(%x, %w, units=256)
     }}"""
@@ -99,7 +99,7 @@ def test_of_several_rules_each_hands_its_configurations_to_its_own() -> None:
     assert sorted(str(rule_of(task.config_space.get(number))) for number in found) == ["hand", "sketch"]
 
 
-def test_the_best_of_each_shape_come_before_the_second_best_and_nearer_shapes_before_others() -> None:
+def test_configurations_are_ordered_by_rank_then_by_nearness_of_shape() -> None:
     task, near, far = task_of(32, 16, 16), task_of(16, 16, 16), task_of(8, 8, 8)
     records = [*numbered(far, 3, 5, first=1e-6), *numbered(near, 20, 41)]
 
@@ -111,7 +111,7 @@ def test_the_best_of_each_shape_come_before_the_second_best_and_nearer_shapes_be
     assert found == list(dict.fromkeys(number for (number,) in each))
 
 
-def test_of_many_the_quickest_of_the_nearest_count() -> None:
+def test_only_the_fastest_of_the_nearest_shapes_are_transferred() -> None:
     task = task_of(32, 16, 16)
     others = [task_of(n, 16, 16) for n in (16, 24, 8, 4, 64)]
     records = [one for other in others for one in numbered(other, *range(1, 12))]
@@ -123,7 +123,7 @@ def test_of_many_the_quickest_of_the_nearest_count() -> None:
     assert found == similar_tasks.configurations(nearby, task)
 
 
-def test_other_templates_targets_finals_failures_and_the_task_itself_say_nothing() -> None:
+def test_unrelated_failed_and_final_records_are_ignored() -> None:
     task, other = task_of(32, 16, 16), task_of(16, 16, 16)
     config = other.config_space.get(1)
     autotune.template("tests.another", small_matmul)
@@ -146,7 +146,7 @@ def proposed_first(tuner: Tuner) -> list[int]:
     return batch
 
 
-def test_numbers_that_are_no_extents_do_no_harm() -> None:
+def test_absurd_extents_in_records_are_harmless() -> None:
     task = task_of(16, 16, 16)
     config = task.config_space.get(3)
     args = [(16, 16, 10**400), (16, "7" * 5000, 16), (16, 16, 10**17)]
@@ -155,7 +155,7 @@ def test_numbers_that_are_no_extents_do_no_harm() -> None:
     assert similar_tasks.configurations(odd, task) == [3]
 
 
-def test_what_was_handed_over_is_measured_first_beside_what_the_model_likes() -> None:
+def test_transferred_configurations_are_proposed_first_with_the_models_own() -> None:
     task = task_of(16, 16, 16)
     plain = autotune.XGBTuner(task, 3)
     likes = proposed_first(plain)
@@ -171,13 +171,13 @@ def test_what_was_handed_over_is_measured_first_beside_what_the_model_likes() ->
     assert set(first) - set(handed)
 
 
-def test_without_any_a_search_is_as_it_was() -> None:
+def test_without_transferred_configurations_a_search_is_unchanged() -> None:
     task = task_of(16, 16, 16)
 
     assert proposed_first(autotune.XGBTuner(task, 1, handed=[])) == proposed_first(autotune.XGBTuner(task, 1))
 
 
-def test_a_run_takes_what_was_quick_from_the_records_of_other_shapes(tmp_path: Path) -> None:
+def test_a_run_tries_fast_configurations_of_other_shapes(tmp_path: Path) -> None:
     other, task = task_of(16, 16, 16), task_of(32, 16, 16)
     records = numbered(other, *range(0, 26, 2))
     wanted = similar_tasks.configurations(records, task)

@@ -1,4 +1,4 @@
-"""Tasks from a computation alone, and schedules half written by hand."""
+"""Tasks from a computation alone, and schedules partly written by hand."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def check(s: te.Schedule, args: list[te.Tensor]) -> None:
 
 
 @pytest.mark.usefixtures("names")
-def test_a_template_that_gives_tensors_alone_is_tuned_and_its_record_used(tmp_path: Path) -> None:
+def test_a_template_that_returns_only_tensors_is_tuned_and_its_record_used(tmp_path: Path) -> None:
     @autotune.template("generated product")
     def generated(n: int, m: int, k: int) -> list[te.Tensor]:
         a, b, _, d = product(n, m, k)
@@ -64,7 +64,7 @@ def test_a_template_that_gives_tensors_alone_is_tuned_and_its_record_used(tmp_pa
 
 
 @pytest.mark.usefixtures("names")
-def test_without_records_the_predicted_best_is_taken() -> None:
+def test_without_records_a_generated_schedule_computes_the_right_result() -> None:
     @autotune.template("generated product")
     def generated(n: int, m: int, k: int) -> list[te.Tensor]:
         a, b, _, d = product(n, m, k)
@@ -73,7 +73,7 @@ def test_without_records_the_predicted_best_is_taken() -> None:
     check(*generated(20, 40, 12))
 
 
-def test_what_is_scheduled_by_hand_stays_and_the_rest_is_generated() -> None:
+def test_stages_scheduled_by_hand_are_kept_and_the_rest_is_generated() -> None:
     a, b, _, d = product(20, 48, 12)
     s = te.create_schedule(d.op)
     rows, columns = s[d].split(d.op.axis[0], factor=4)
@@ -87,7 +87,7 @@ def test_what_is_scheduled_by_hand_stays_and_the_rest_is_generated() -> None:
     check(s, [a, b, d])
 
 
-def test_a_stage_placed_by_hand_keeps_its_place_and_its_host() -> None:
+def test_a_stage_attached_by_hand_stays_attached_and_its_parent_is_kept() -> None:
     a, b, c, d = product(20, 48, 12)
     s = te.create_schedule(d.op)
     s[c].compute_at(s[d], d.op.axis[0])
@@ -98,7 +98,7 @@ def test_a_stage_placed_by_hand_keeps_its_place_and_its_host() -> None:
     check(s, [a, b, d])
 
 
-def test_stages_that_a_hand_written_reduction_reads_are_not_put_into_it() -> None:
+def test_producers_are_not_inlined_into_a_hand_scheduled_reduction() -> None:
     x, w = te.placeholder((40,), name="x"), te.placeholder((5,), name="w")
     double = te.compute((40,), lambda i: x[i] * 2.0, name="double")
     k = te.reduce_axis(5, "k")
@@ -114,7 +114,7 @@ def test_stages_that_a_hand_written_reduction_reads_are_not_put_into_it() -> Non
 
 
 @pytest.mark.usefixtures("names")
-def test_holes_of_a_template_are_knobs_beside_its_own() -> None:
+def test_completed_stages_add_knobs_to_those_of_the_template() -> None:
     @autotune.template("half")
     def half(n: int) -> tuple[te.Schedule, list[te.Tensor]]:
         a, b, _, d = product(n, n, n)
@@ -136,7 +136,7 @@ def test_only_a_schedule_can_be_completed() -> None:
 
 
 @pytest.mark.usefixtures("names")
-def test_a_template_of_placeholders_alone_is_an_error() -> None:
+def test_a_template_that_returns_only_placeholders_is_an_error() -> None:
     @autotune.template("nothing")
     def nothing() -> list[te.Tensor]:
         return [te.placeholder((4,))]

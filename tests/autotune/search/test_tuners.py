@@ -1,4 +1,4 @@
-"""Tuners: no proposal twice, a small space found whole, one seed one order, learning that learns."""
+"""Tuners propose nothing twice, cover a small space, are reproducible by seed, and learn."""
 
 from __future__ import annotations
 
@@ -36,33 +36,33 @@ def explore(tuner: Tuner, count: int) -> list[int]:
 
 
 @pytest.mark.parametrize("name", TUNERS)
-def test_a_small_space_is_proposed_whole_and_nothing_twice(task: Task, name: str) -> None:
+def test_every_configuration_of_a_small_space_is_proposed_once(task: Task, name: str) -> None:
     order = explore(TUNERS[name](task), 10_000)
 
     assert sorted(order) == list(range(len(task.config_space)))
 
 
 @pytest.mark.parametrize("name", TUNERS)
-def test_the_same_seed_proposes_the_same(task: Task, name: str) -> None:
+def test_the_same_seed_gives_the_same_proposals(task: Task, name: str) -> None:
     assert explore(TUNERS[name](task, seed=3), 30) == explore(TUNERS[name](task, seed=3), 30)
 
 
-def test_another_seed_proposes_something_else(task: Task) -> None:
+def test_another_seed_gives_other_proposals(task: Task) -> None:
     assert explore(TUNERS["random"](task, seed=3), 30) != explore(TUNERS["random"](task, seed=4), 30)
 
 
 @pytest.mark.slow
-def test_the_cost_model_finds_the_best_sooner_than_chance(task: Task) -> None:
+def test_the_cost_model_finds_the_best_sooner_than_random_search(task: Task) -> None:
     best = max(range(len(task.config_space)), key=lambda n: speed(task, n))
 
     places = [explore(TUNERS["xgboost"](task, seed=s), 50).index(best) for s in range(5)]
 
     assert len(task.config_space) == 50
-    assert np.mean(places) < 22  # by chance 24.5, and the first 16 are
+    assert np.mean(places) < 22  # 24.5 by chance; the first 16 are random
 
 
 @pytest.mark.parametrize("loss", ["rank", "reg"])
-def test_a_model_ranks_what_it_has_not_seen(loss: str) -> None:
+def test_a_model_ranks_unseen_configurations(loss: str) -> None:
     space = ConfigSpace()
     for name in "abc":
         space.define_split(name, 64, num_outputs=2)
@@ -78,7 +78,7 @@ def test_a_model_ranks_what_it_has_not_seen(loss: str) -> None:
     assert np.corrcoef(*ranks)[0, 1] > 0.8
 
 
-def test_in_a_large_space_the_search_climbs() -> None:
+def test_the_search_finds_good_configurations_in_a_large_space() -> None:
     space = ConfigSpace()
     for name in "abcdefgh":
         space.define_knob(name, list(range(8)))
@@ -95,7 +95,7 @@ def test_in_a_large_space_the_search_climbs() -> None:
     assert score(np.array(found)).min() >= 45  # of 56; random ones have 28, one in a million 45
 
 
-def test_knobs_that_change_nothing_cost_no_trial() -> None:
+def test_configurations_with_equal_code_are_proposed_once() -> None:
     def padded(n: int) -> tuple[te.Schedule, list[te.Tensor]]:
         autotune.get_config().define_knob("nothing", list(range(10)))
         return small_matmul(n, n, n)
@@ -110,17 +110,17 @@ def test_knobs_that_change_nothing_cost_no_trial() -> None:
     assert len(set(made)) == 24
 
 
-def test_a_batch_is_not_of_one_kind_of_tile(task: Task) -> None:
+def test_a_batch_has_several_kinds_of_tiles(task: Task) -> None:
     tuner = autotune.XGBTuner(task, explore=0.0, prior=lambda rows: 0.01 * rows[:, NAMES.index("0: lanes")])
 
     order = tuner.propose(8)
 
     widths = set(task.config_space.positions(np.array(order))[:, 1].tolist())
-    assert len(widths) >= 3  # where the model alone would take the widest
+    assert len(widths) >= 3  # the model alone would take only the widest
 
 
 @pytest.mark.parametrize(("more", "rounds"), [(0, 1), (1, ROUNDS)])
-def test_before_the_first_batch_more_is_looked_at_as_long_as_there_is_more(
+def test_before_the_first_batch_candidates_are_sought_until_none_is_new(
     task: Task, monkeypatch: pytest.MonkeyPatch, more: int, rounds: int
 ) -> None:
     tuner = autotune.XGBTuner(task)
@@ -136,8 +136,8 @@ def test_before_the_first_batch_more_is_looked_at_as_long_as_there_is_more(
     assert len(looked) == rounds
 
 
-def test_of_long_formulas_fewer_candidates_are_looked_at(task: Task, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each is said to be a fifth of all that may be looked at: three at random are more than half of it."""
+def test_fewer_candidates_of_large_functions_are_lowered(task: Task, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each candidate has a fifth of the nodes that may be lowered for the first batch."""
     long = TUNERS["xgboost"](task, 3)
     make = long.builder.lowered
 
@@ -153,7 +153,7 @@ def test_of_long_formulas_fewer_candidates_are_looked_at(task: Task, monkeypatch
 
 
 def short(task: Task) -> Tuner:
-    """A tuner that has looked around for its first batch."""
+    """A tuner that has proposed its first batch."""
     tuner = TUNERS["xgboost"](task, 3)
     tuner.propose(4)
     return tuner
@@ -164,7 +164,7 @@ def looked_at(tuner: Tuner) -> list[object]:
     return list(tuner.builder._kept)
 
 
-def test_words_of_a_knob_are_told_apart_and_numbers_keep_their_order() -> None:
+def test_words_of_a_knob_are_one_hot_and_numbers_keep_their_value() -> None:
     space = ConfigSpace()
     space.define_knob("layout", ["rows", "columns"])
     space.define_knob("step", [0, 16, 64])
@@ -174,10 +174,10 @@ def test_words_of_a_knob_are_told_apart_and_numbers_keep_their_order() -> None:
     assert rows.tolist() == [[1, 0, 0], [0, 1, 0], [1, 0, 16], [0, 1, 16], [1, 0, 64], [0, 1, 64]]
 
 
-def test_where_nothing_can_be_built_some_are_trials_that_fail_and_the_search_goes_on(
+def test_the_search_proposes_failing_trials_when_nothing_can_be_built(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Of 10,000 configurations: neither is each looked at, nor is nothing proposed."""
+    """In a large space not every configuration is lowered, and still some are proposed."""
     autotune.template("tests.refused", small_matmul)
     tuner = TUNERS["xgboost"](autotune.create("tests.refused", (2**13 * 9, 2**13 * 9, 2)))
     looked_at: list[object] = []
@@ -194,7 +194,7 @@ def test_where_nothing_can_be_built_some_are_trials_that_fail_and_the_search_goe
     assert len(looked_at) < 400
 
 
-def test_mistakes_are_told(task: Task) -> None:
+def test_wrong_options_are_errors(task: Task) -> None:
     with pytest.raises(InputError, match="population: 1 given, expected an int of at least 2"):
         autotune.GATuner(task, population=1)
     with pytest.raises(UnsupportedError, match="loss 'mae': there are rank, reg"):

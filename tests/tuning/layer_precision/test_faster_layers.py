@@ -1,4 +1,4 @@
-"""Layers stay in float32 where they are faster so; the times here are made up."""
+"""Layers stay in float32 where that is faster; the times here are made up."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from tvmlite.tuning.layer_precision.faster_layers import faster_layers
 DATA = images()
 
 Costs = Mapping[str, tuple[int, int]]
-"""Nanoseconds of the kernel of an operator whose operands are floats, or bytes."""
+"""Nanoseconds of an operator's kernel with float operands and with int8 operands."""
 
 
 def chain(count: int = 4) -> Module:
@@ -59,8 +59,8 @@ def _reads_bytes(group: Function) -> bool:
 
 
 def made_up(costs: Costs, conversion: int) -> Callable[[CompiledModule, Sequence[np.ndarray]], Profile]:
-    """Runs of a library whose kernels take what ``costs`` say, 1 us by default, and kernels that only convert
-    ``conversion``."""
+    """Runs of a library in which kernels take their ``costs``, by default 1 us, and kernels that only convert
+    take ``conversion``."""
     known: dict[CompiledModule, Profile] = {}
 
     def run(lib: CompiledModule, inputs: Sequence[np.ndarray]) -> Profile:
@@ -82,7 +82,7 @@ def made_up(costs: Costs, conversion: int) -> Callable[[CompiledModule, Sequence
 
 @pytest.fixture
 def measured(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
-    """Lets kernels take ``costs``."""
+    """A function that makes kernels take the given ``costs``."""
 
     def install(costs: Costs, conversion: int = 100) -> None:
         monkeypatch.setattr(comparison, "SECONDS", 0.0)
@@ -94,7 +94,7 @@ def measured(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
 
 @pytest.fixture
 def nothing_is_timed(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
-    """After it is called, measuring is an error."""
+    """A function after whose call measuring is an error."""
 
     def refuse(lib: CompiledModule, inputs: Sequence[np.ndarray]) -> Profile:
         raise AssertionError("a library was run to time it")
@@ -113,7 +113,7 @@ def precisions(made: relay.QuantizedModule) -> dict[str, str]:
     return {row.name: row.precision for row in made.report.layers}
 
 
-def test_layers_that_are_faster_in_bytes_all_are_in_bytes(measured: Callable[..., None]) -> None:
+def test_layers_faster_in_int8_are_quantized(measured: Callable[..., None]) -> None:
     measured(FAST)
     made = tvmlite.quantize(chain(), CHAIN_DATA)
 
@@ -122,7 +122,7 @@ def test_layers_that_are_faster_in_bytes_all_are_in_bytes(measured: Callable[...
     assert str(made.module) == str(tvmlite.quantize(chain(), CHAIN_DATA, measure=False).module)
 
 
-def test_a_layer_that_is_slower_in_bytes_stays_in_float(measured: Callable[..., None]) -> None:
+def test_a_layer_slower_in_int8_stays_in_float32(measured: Callable[..., None]) -> None:
     measured({**FAST, "dense_7": (30_000, 41_000)})
     made = tvmlite.quantize(chain(), CHAIN_DATA)
 
@@ -135,8 +135,8 @@ def test_a_layer_that_is_slower_in_bytes_stays_in_float(measured: Callable[..., 
     assert str(made.module) == str(kept.module)
 
 
-def test_conversions_count_as_the_layer_they_are_for(measured: Callable[..., None]) -> None:
-    """The first layer alone is faster in bytes, but not with the kernel that rounds the input."""
+def test_conversions_count_as_time_of_the_layer_that_needs_them(measured: Callable[..., None]) -> None:
+    """The first layer is faster in int8 by itself, but not with the kernel that quantizes its input."""
     measured({**FAST, "dense_1": (30_000, 29_000)}, conversion=5_000)
     made = tvmlite.quantize(chain(), CHAIN_DATA)
 
@@ -144,7 +144,7 @@ def test_conversions_count_as_the_layer_they_are_for(measured: Callable[..., Non
     assert made.report.layers[0].reason == "slower in int8: 34 µs against 30 µs"
 
 
-def test_a_layer_between_faster_ones_is_not_worth_two_conversions(measured: Callable[..., None]) -> None:
+def test_a_slow_layer_is_quantized_if_float32_would_cost_conversions(measured: Callable[..., None]) -> None:
     """In float32 it would read floats, which another layer then has to have rounded in a kernel of its
     own."""
     x = var("x", (1, 3, 16, 16))
@@ -162,7 +162,7 @@ def test_a_layer_between_faster_ones_is_not_worth_two_conversions(measured: Call
     assert row.reason == "slower in int8: 31 µs against 30 µs, but float32 would cost conversions"
 
 
-def test_a_model_that_is_slower_in_bytes_stays_as_it_is(measured: Callable[..., None]) -> None:
+def test_a_model_slower_in_int8_is_returned_unchanged(measured: Callable[..., None]) -> None:
     measured(dict.fromkeys(FAST, (30_000, 41_000)))
     module = chain()
     made = tvmlite.quantize(module, CHAIN_DATA)
@@ -191,7 +191,7 @@ def test_recorded_decisions_are_followed_without_a_measurement(
     assert lib(CHAIN_DATA[0]["x"]).shape == (4, 16)
 
 
-def test_records_of_another_model_or_options_say_nothing(
+def test_records_of_another_model_or_other_options_are_ignored(
     measured: Callable[..., None], tmp_path: Path
 ) -> None:
     path = tmp_path / "records.jsonl"
@@ -208,7 +208,7 @@ def test_records_of_another_model_or_options_say_nothing(
     assert again.report == first.report
 
 
-def test_the_report_has_the_times_of_layers(measured: Callable[..., None]) -> None:
+def test_the_report_shows_the_times_of_layers(measured: Callable[..., None]) -> None:
     measured({**FAST, "dense_7": (30_000, 41_000)})
     made = tvmlite.quantize(chain(), CHAIN_DATA)
 
@@ -222,10 +222,10 @@ def test_the_report_has_the_times_of_layers(measured: Callable[..., None]) -> No
     assert "slower in int8: 41 µs against 30 µs" in made.page()
 
 
-def test_products_that_are_slower_in_16_bits_stay_in_float(
+def test_products_slower_in_16_bits_stay_in_float32(
     measured: Callable[..., None], nothing_is_timed: Callable[[], None], tmp_path: Path
 ) -> None:
-    """The three last layers are equal, and decided as one."""
+    """The last three layers are equal, so one decision holds for all."""
     x = var("x", (4, 8))
     y = relu(make("nn.dense", x, weights(16, 8)))
     for seed in range(3):
@@ -245,7 +245,7 @@ def test_products_that_are_slower_in_16_bits_stay_in_float(
     assert (again.compile_options, again.report) == (made.compile_options, made.report)
 
 
-def test_all_time_of_kernels_belongs_to_some_group() -> None:
+def test_the_times_of_groups_add_up_to_the_times_of_kernels() -> None:
     module = residual()
     libs = [tvmlite.compile(one) for one in (module, tvmlite.quantize(module, DATA, measure=False).module)]
     groups = Groups.of(Plan(module, (), "int8", "", lambda kept: (module, {})), libs)
@@ -258,7 +258,7 @@ def test_all_time_of_kernels_belongs_to_some_group() -> None:
             assert sum(one[run] for one in seconds.values()) == pytest.approx(whole)
 
 
-def test_open_sizes_without_data_are_mentioned_or_refused() -> None:
+def test_open_sizes_without_data_are_reported_or_refused() -> None:
     x = var("x", (relay.dim("n"), 16))
     module = module_of(make("nn.dense", x, weights(8, 16)), x)
     made = tvmlite.quantize(module, mode="dynamic")
