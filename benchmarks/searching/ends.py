@@ -14,7 +14,7 @@ import tvmlite
 from searching.remembered import Remembered
 from tvmlite.autotune.measure import Candidate
 from tvmlite.autotune.measure.build import Builder
-from tvmlite.autotune.measure.cold import as_in_a_model
+from tvmlite.autotune.measure.cold import copies_in_one_block
 from tvmlite.autotune.records.records import Record
 from tvmlite.autotune.search.progress import Progress
 from tvmlite.runtime import timing
@@ -94,7 +94,7 @@ class Shares:
         function = tvmlite.build(schedule, args, "native")
         generator = np.random.default_rng(0)
         shapes: list[tuple[Any, ...]] = [p.shape for p in function.signature.arrays]
-        arrays = as_in_a_model([generator.uniform(-1, 1, shape).astype(np.float32) for shape in shapes])
+        arrays = copies_in_one_block([generator.uniform(-1, 1, shape).astype(np.float32) for shape in shapes])
 
         def seconds(**options: int) -> timing.Timing:  # as in searches: without the checks of a call
             return function.time(*arrays, clock=time.process_time, **options)

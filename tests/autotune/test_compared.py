@@ -35,7 +35,9 @@ def test_of_a_comparison_whose_default_is_lost_nothing_is_taken(
     with (
         pytest.warns(UserWarning, match="1 lines are not records"),
         autotune.apply_history_best(damaged) as history,
-        pytest.warns(UserWarning, match=rf"tests\.matmul with \[16, 16, 16\]: {rec.LOST_DEFAULT}") as warned,
+        pytest.warns(
+            UserWarning, match=rf"tests\.matmul with \[16, 16, 16\]: {rec.DEFAULT_MISSING}"
+        ) as warned,
     ):
         (found, _), _ = [matmul(16, 16, 16) for _ in range(2)]
 

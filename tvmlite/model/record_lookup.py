@@ -119,7 +119,7 @@ class Choices:
             self.note(f"a record has knobs that are not of this version's templates ({knobs}): skipped")
             return self._untuned(group, "its record is old")
         if rec.winner(compared, task.default) is None:
-            self.note(rec.LOST_DEFAULT)
+            self.note(rec.DEFAULT_MISSING)
             return self._untuned(group, "its comparison is damaged")
         return Choice(TUNED, config, 0.0, seconds=winner.cost)
 

@@ -134,7 +134,7 @@ def test_the_best_of_a_task_is_the_measure_of_its_others(tmp_path: Path) -> None
     ((few, _),) = transfer.training_data(records, Target.parse("native"), most=20)
 
     assert rows.shape == (40, len(NAMES))
-    assert scores.max() == 0 > scores.min() >= transfer.SLOWEST
+    assert scores.max() == 0 > scores.min() >= transfer.LOWEST_SCORE
     assert len(few) == 20
 
 

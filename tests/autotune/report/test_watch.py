@@ -28,7 +28,7 @@ def run(task: Task, watch: Callable[..., object]) -> None:
 
 
 def test_without_a_terminal_there_are_lines(task: Task, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(watching, "SECONDS", 0.0)
+    monkeypatch.setattr(watching, "PRINT_INTERVAL", 0.0)
     stream = io.StringIO()
 
     with Watch(trials=16, peak=1e9, stream=stream) as watch:
@@ -97,7 +97,7 @@ def test_of_a_program_that_has_no_label_the_first_line_is_told() -> None:
 def test_what_kernels_gain_alone_is_told_beside_what_it_would_make_of_the_model(
     task: Task, other_task: Task, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(watching, "SECONDS", 0.0)
+    monkeypatch.setattr(watching, "PRINT_INTERVAL", 0.0)
     stream = io.StringIO()
     record = Record((task.name, task.args), "", task.default, (1e-3,), verified=True)
     large = Progress(task, 9, share=0.5, trials=2, leaders=[record], curve=[2e-3, 1e-3])

@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass
 from typing import Any, Protocol, runtime_checkable
 
 from tvmlite.autotune.measure import frames
-from tvmlite.autotune.measure.cold import EVERYTHING, Footprint
+from tvmlite.autotune.measure.cold import DEFAULT_FOOTPRINT, Footprint
 from tvmlite.autotune.measure.worker_process import WorkerProcess
 from tvmlite.core import arguments
 from tvmlite.core.errors import InputError, TvmliteError
@@ -19,7 +19,7 @@ from tvmlite.te.loop import serialize
 
 WORKER = "tvmlite.autotune.measure.worker"
 
-ENDING = 5.0
+EXIT_SECONDS = 5.0
 """Seconds to wait for a worker to end after its pipe is closed."""
 
 
@@ -125,7 +125,7 @@ class LocalRunner:
     timeout: float = 10.0
     reference_timeout: float = 120.0
     threads: int = 1
-    footprint: Footprint = EVERYTHING
+    footprint: Footprint = DEFAULT_FOOTPRINT
     processors: tuple[int, ...] | None = None
     repeat: int | None = None
 
@@ -254,7 +254,7 @@ class LocalRunner:
             self.close()
             return {"error": "timeout", "message": f"not ended after {timeout:g} s"}
         except frames.Closed:
-            reply = self._last_words(process)
+            reply = self._exit_reason(process)
             self.close()
             return reply
         except BaseException:  # Ctrl-C: a late reply must not be taken for that of a later request
@@ -268,12 +268,12 @@ class LocalRunner:
             os.set_blocking(self._process.input, False)  # so that the deadline can be kept
         return self._process
 
-    def _last_words(self, process: WorkerProcess) -> dict[str, Any]:
+    def _exit_reason(self, process: WorkerProcess) -> dict[str, Any]:
         """The error to report for a worker that ended by itself; the system kills one when memory is full."""
-        status = process.exit_status(ENDING)
+        status = process.exit_status(EXIT_SECONDS)
         if status is None:
             return {"error": "crash", "message": "the process closed its pipe but did not end"}
-        lines = process.last_words().splitlines()
+        lines = process.stderr_tail().splitlines()
         how = f"signal {-status}" if status < 0 else f"exit status {status}"
         message = f"the process ended with {how}" + (f": {lines[-1][:300]}" if lines else "")
         return {"error": "memory" if status == -signal.SIGKILL else "crash", "message": message}

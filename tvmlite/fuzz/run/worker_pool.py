@@ -71,7 +71,7 @@ class Member:
         if not data:
             status = process.exit_status(_ENDING)
             how = f"exit status {status}" if status is None or status >= 0 else signal.Signals(-status).name
-            words = process.last_words() or "no message"
+            words = process.stderr_tail() or "no message"
             self.stop()
             yield self.at | {"crash": f"{how}: {words}"}
             return
