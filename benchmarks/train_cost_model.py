@@ -103,7 +103,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         key: one
         for path in options.records
         for key, one in _known(path, target).items()
-        if len(one[0]) >= transfer.LEAST
+        if len(one[0]) >= transfer.FEWEST_RECORDS
     }
     for key, (rows, scores) in known.items():
         others = [one for other, one in known.items() if other[1] != key[1]]

@@ -377,7 +377,7 @@ def test_two_processes_give_the_same_bytes_whatever_their_hash_seed(tmp_path: Pa
 @pytest.fixture
 def three_processes(monkeypatch: pytest.MonkeyPatch, empty_cache: Path) -> None:
     monkeypatch.setattr(forked_work, "processors", lambda: 3)
-    monkeypatch.setattr(forked_work, "ENOUGH", 1)
+    monkeypatch.setattr(forked_work, "FEWEST_ITEMS", 1)
 
 
 @pytest.mark.slow

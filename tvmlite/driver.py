@@ -143,8 +143,8 @@ def compile(
         report = Report.of(kernels, choices, pass_times, times, tuple(table.asked.values()))
         lib = CompiledModule.link(fused, target, entry, constants, kernels, report)
     options = {"opt_level": opt_level, "precision": precision, "error_bound": error_bound}
-    again = partial(compile, target=target, name=name, records=records, **options)
-    lib.origin = Origin(module, again)
+    recompile = partial(compile, target=target, name=name, records=records, **options)
+    lib.origin = Origin(module, recompile)
     if reference is not None and not process.reason_not_to_run(target):
         reference.compare("the compiled library computes something else", fused, lib(*reference.arguments))
     return lib

@@ -38,9 +38,9 @@ def test_every_piece_is_done_once(tmp_path: Path) -> None:
 
 def test_few_pieces_are_the_callers() -> None:
     with forked_work.divided_among_processes(
-        range(2 * forked_work.ENOUGH - 1), lambda number: 1 / 0, nullcontext()
+        range(2 * forked_work.FEWEST_ITEMS - 1), lambda number: 1 / 0, nullcontext()
     ) as mine:
-        assert list(mine) == list(range(2 * forked_work.ENOUGH - 1))
+        assert list(mine) == list(range(2 * forked_work.FEWEST_ITEMS - 1))
 
 
 def test_what_fails_elsewhere_keeps_nobody_from_the_rest(tmp_path: Path) -> None:

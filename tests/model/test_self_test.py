@@ -57,5 +57,5 @@ def test_sums_alone_are_as_they_were() -> None:
 
     found = self_test.cases(main)
 
-    assert [case.moves for case in found] == [0, 0]
+    assert [case.sensitivity for case in found] == [0, 0]
     np.testing.assert_array_equal(found[1].inputs[0], random_inputs(main, 1)[0][0])
