@@ -126,7 +126,7 @@ def test_what_only_its_first_call_makes_slow_is_not_given_up(
         return Timing(then, (then, then), (then,), 1, 0.0)
 
     worker = Worker()
-    worker.tasks["task"] = _Task([], {}, least=2e-5)
+    worker.tasks["task"] = _Task([], {}, best_seconds=2e-5)
     monkeypatch.setattr(worker, "_time", time)
     monkeypatch.setattr("tvmlite.autotune.measure.worker._function", lambda fields, ir_text: None)
     monkeypatch.setattr(
@@ -147,7 +147,7 @@ def test_what_takes_all_of_the_time_at_a_glance_is_timed_once(monkeypatch: pytes
         return Timing(25e-3, (25e-3, 25e-3), (25e-3,) * 3, 1, 0.0)
 
     worker = Worker()
-    worker.tasks["task"] = _Task([], {}, least=30e-3)
+    worker.tasks["task"] = _Task([], {}, best_seconds=30e-3)
     monkeypatch.setattr(worker, "_time", time)
     monkeypatch.setattr("tvmlite.autotune.measure.worker._function", lambda fields, ir_text: None)
     monkeypatch.setattr(
@@ -202,7 +202,7 @@ def test_the_best_are_timed_until_they_are_known_others_at_a_glance(
         return Timing(7e-5, (7e-5, 7e-5), (7e-5,), 1, 0.0)
 
     worker = Worker()
-    worker.tasks["task"] = _Task([], {}, least=2e-5 if first < 1e-3 else 6e-3)
+    worker.tasks["task"] = _Task([], {}, best_seconds=2e-5 if first < 1e-3 else 6e-3)
     monkeypatch.setattr(worker, "_time", time)
     monkeypatch.setattr("tvmlite.autotune.measure.worker._function", lambda fields, ir_text: None)
     monkeypatch.setattr(

@@ -140,13 +140,13 @@ class LocalRunner:
             for one in arguments.listed("LocalRunner: processors", self.processors, "ints", InputError):
                 arguments.whole("LocalRunner: processors", one, InputError, least=0)
         self._process: WorkerProcess | None = None
-        self._known: set[str] = set()
+        self._prepared: set[str] = set()
         self._references: dict[str, tuple[Candidate, int]] = {}
 
     def prepare(self, task: str, reference: Candidate, seed: int) -> None:
         """See ``Runner``; the reference is sent to the worker when first needed, and again after a crash."""
         if self._references.get(task) != (reference, seed):
-            self._known.discard(task)
+            self._prepared.discard(task)
         self._references[task] = reference, seed
 
     def measure(self, task: str, candidate: Candidate) -> Outcome:
@@ -165,8 +165,8 @@ class LocalRunner:
         if reply.get("error"):
             return Outcome(error=reply["error"], message=reply["message"])
         # The tuner searches in this process at the same time; that is not foreign load.
-        ours = (time.process_time() - spent) / ((time.perf_counter() - start) * (os.cpu_count() or 1))
-        return Outcome(tuple(reply["costs"]), busy=max(reply["busy"] - ours, 0.0))
+        own_share = (time.process_time() - spent) / ((time.perf_counter() - start) * (os.cpu_count() or 1))
+        return Outcome(tuple(reply["costs"]), busy=max(reply["busy"] - own_share, 0.0))
 
     def compare(self, task: str, candidates: list[Candidate]) -> list[Outcome]:
         """See ``Runner``."""
@@ -195,7 +195,7 @@ class LocalRunner:
     def close(self) -> None:
         """End the worker."""
         process, self._process = self._process, None
-        self._known.clear()
+        self._prepared.clear()
         if process is not None:
             process.close()
 
@@ -217,10 +217,10 @@ class LocalRunner:
     ) -> dict[str, Any]:
         """Return the worker's reply about ``task``, whose reference is sent first. If the arrays of other
         tasks leave too little memory, ask a new worker, which has none of these."""
-        if task not in self._known:
+        if task not in self._prepared:
             self._send_reference(task)
         reply = self._request(target, {**fields, "task": task}, payload, timeout)
-        if reply.get("error") == "memory" and self._known - {task}:
+        if reply.get("error") == "memory" and self._prepared - {task}:
             self.close()
             return self._ask(task, target, fields, payload, timeout)
         return reply
@@ -233,12 +233,12 @@ class LocalRunner:
         wanted |= {"signature": reference.signature}
         text = reference.ir_text.encode()
         reply = self._request(reference.target, wanted, text, self.reference_timeout)
-        if reply.get("error") == "memory" and self._known:
+        if reply.get("error") == "memory" and self._prepared:
             self.close()
             self._send_reference(task)
         elif reply.get("error"):
             raise ReferenceFailed(task, reply["error"], reply["message"])
-        self._known.add(task)
+        self._prepared.add(task)
 
     def _request(
         self, target: Target, fields: dict[str, Any], payload: bytes, timeout: float

@@ -120,12 +120,12 @@ class _Answer:
 @dataclass
 class _Task:
     """What all candidates of a task share: ``arrays`` for ``parameters``, with values generated from
-    ``seed``, the ``expected`` results, and ``least``, the best time in seconds."""
+    ``seed``, the ``expected`` results, and ``best_seconds``, the best time in seconds."""
 
     arrays: list[np.ndarray]
     expected: dict[int, _Answer]
     cold: tuple[int, ...] = ()
-    least: float = math.inf
+    best_seconds: float = math.inf
     footprint: Footprint = DEFAULT_FOOTPRINT
     parameters: tuple[Parameter, ...] = ()
     seed: int = 0
@@ -205,30 +205,30 @@ class Worker:
             calls = repeat * (number or COPIES_PER_CALL)
             timed = self._time(function, fields["task"], calls, number=number, repeat=repeat)
             return {"costs": list(timed.runs), "busy": timed.busy}
-        if TOO_SLOW * task.least < once <= TOO_SLOW * task.least + COLD_START_SECONDS:
+        if TOO_SLOW * task.best_seconds < once <= TOO_SLOW * task.best_seconds + COLD_START_SECONDS:
             once = self._time(function, fields["task"], 3, number=1, repeat=1).median
-        if once > TOO_SLOW * task.least:
+        if once > TOO_SLOW * task.best_seconds:
             return {"costs": [once], "busy": 0.0}
         budget = fields["budget"]
-        glance, close = SCREENING * budget, NEAR_BEST * task.least
-        is_long = once > glance
+        screening, near_best = SCREENING * budget, NEAR_BEST * task.best_seconds
+        is_long = once > screening
 
         def suffices(runs: Sequence[float], spent: float) -> bool:
             ordered = sorted(runs)
             middle = timing.median(ordered)
-            if is_long and middle > close:
+            if is_long and middle > near_best:
                 return True
-            if spent < glance or len(runs) < 3:
+            if spent < screening or len(runs) < 3:
                 return False
             low, high = timing.interval(ordered)
-            return middle > close or high - low <= 2 * MEDIAN_PRECISION * middle
+            return middle > near_best or high - low <= 2 * MEDIAN_PRECISION * middle
 
         number = 1 if fields["number"] is None and is_long else fields["number"]
         calls = COPIES_PER_CALL * int(1 + budget / once)
         timed = self._time(
             function, fields["task"], calls, number=number, budget=budget, until=suffices, warm=not is_long
         )
-        task.least = min(task.least, timed.median)
+        task.best_seconds = min(task.best_seconds, timed.median)
         return {"costs": list(timed.runs), "busy": timed.busy}
 
     def _compare(self, fields: dict[str, Any], texts: str) -> dict[str, Any]:

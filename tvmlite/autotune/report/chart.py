@@ -33,8 +33,8 @@ def curve(rates: Sequence[float], default: float | None, peak: float | None) -> 
 
 def scatter(points: Sequence[tuple[float, float]]) -> str:
     """Plot the measured GFLOP/s over the predicted scores."""
-    across, up = [p for p, _ in points], [s for _, s in points]
-    frame = _Frame(min(across), max(across), 0, max(up) * 1.08)
+    predicted, measured = [p for p, _ in points], [s for _, s in points]
+    frame = _Frame(min(predicted), max(predicted), 0, max(measured) * 1.08)
     dots = [f'<circle cx="{frame.x(p):.1f}" cy="{frame.y(s):.1f}" r="3"/>' for p, s in points]
     return frame.svg("predicted and measured", "predicted before measuring", dots)
 
@@ -70,7 +70,7 @@ class _Frame:
     def y(self, value: float) -> float:
         return _HEIGHT - _BOTTOM - (_HEIGHT - _TOP - _BOTTOM) * (value - self.low) / self.height
 
-    def svg(self, name: str, across: str, inside: Sequence[str]) -> str:
+    def svg(self, name: str, x_label: str, inside: Sequence[str]) -> str:
         """Return the chart with its axes."""
         grid = []
         for value in _ticks(self.low, self.low + self.height):
@@ -82,7 +82,7 @@ class _Frame:
             grid.append(f'<text {place} text-anchor="middle">{value:g}</text>')
         names = (
             f'<text x="{_LEFT}" y="12">GFLOP/s</text>'
-            f'<text x="{self.end}" y="{_HEIGHT - 4}" text-anchor="end">{escape(across)}</text>'
+            f'<text x="{self.end}" y="{_HEIGHT - 4}" text-anchor="end">{escape(x_label)}</text>'
         )
         start = f'<svg class="chart" viewBox="0 0 {_WIDTH} {_HEIGHT}" role="img" aria-label="{escape(name)}">'
         return f"{start}{''.join(grid)}{names}{''.join(inside)}</svg>"

@@ -21,14 +21,14 @@ def scan(b: Builder) -> bool:
         return False
     rows = b.rnd.randint(1, min(2, x.dims[0].value - 1))
     states = [_state(b, x) for _ in range(b.rnd.choice((1, 1, 2)))]
-    firsts = [_first(b, x, one, rows) for one in states]
+    firsts = [_initial_rows(b, x, one, rows) for one in states]
     made = len(b.computed)
     stages = []
     if b.rnd.random() < 0.4:
-        stages.append(_between(b, x, states, rows))
+        stages.append(_intermediate(b, x, states, rows))
     if len(x.dims) == 2 and b.rnd.random() < 0.3:
-        stages.append(_total(b, states[0], rows))
-    nexts = [_next(b, x, one, states, stages, rows) for one in states]
+        stages.append(_earlier_row_sum(b, states[0], rows))
+    nexts = [_next_row(b, x, one, states, stages, rows) for one in states]
     del b.computed[made:]  # parts of the scan, none of which is read or computed by itself
     names = [b.fresh("T") for _ in states]
     parts = (_listed([one.name for one in part]) for part in (firsts, nexts, states))
@@ -48,7 +48,7 @@ def _state(b: Builder, x: KnownTensor) -> KnownTensor:
     return KnownTensor(name, x.dims, dtype)
 
 
-def _first(b: Builder, x: KnownTensor, state: KnownTensor, rows: int) -> KnownTensor:
+def _initial_rows(b: Builder, x: KnownTensor, state: KnownTensor, rows: int) -> KnownTensor:
     """Write the initial rows."""
     axes = axes_of(len(x.dims))
     leaves = [Leaf(f"{x.name}[{index(axes)}]", x.dtype)]
@@ -64,7 +64,7 @@ def _part(b: Builder, dims: tuple[Dim, ...], body: str, dtype: str) -> KnownTens
     return KnownTensor(name, dims, dtype)
 
 
-def _before(b: Builder, state: KnownTensor, axes: list[str], rows: int) -> str:
+def _earlier_element(b: Builder, state: KnownTensor, axes: list[str], rows: int) -> str:
     """Return an element of an earlier row, sometimes of another column."""
     at = [f"{axes[0]} - {b.rnd.randint(1, rows)}", *axes[1:]]
     if len(axes) > 1 and b.rnd.random() < 0.3:
@@ -72,23 +72,26 @@ def _before(b: Builder, state: KnownTensor, axes: list[str], rows: int) -> str:
     return f"{state.name}[{index(at)}]"
 
 
-def _between(b: Builder, x: KnownTensor, states: list[KnownTensor], rows: int) -> KnownTensor:
+def _intermediate(b: Builder, x: KnownTensor, states: list[KnownTensor], rows: int) -> KnownTensor:
     """Write a stage that reads the states, and that the update reads."""
     axes = axes_of(len(x.dims))
     state = b.rnd.choice(states)
-    leaves = [Leaf(_before(b, state, axes, rows), state.dtype), Leaf(f"{x.name}[{index(axes)}]", x.dtype)]
+    leaves = [
+        Leaf(_earlier_element(b, state, axes, rows), state.dtype),
+        Leaf(f"{x.name}[{index(axes)}]", x.dtype),
+    ]
     body = Expressions(b.rnd, leaves, axes[1:]).value(state.dtype, 1)
     return _part(b, x.dims, f'te.cast("{state.dtype}", {body}) + {leaves[0].text}', state.dtype)
 
 
-def _total(b: Builder, state: KnownTensor, rows: int) -> KnownTensor:
+def _earlier_row_sum(b: Builder, state: KnownTensor, rows: int) -> KnownTensor:
     """Write the sum of an earlier row."""
     k = b.reduce_axis(state.dims[1])
     read = f"{state.name}[i - {b.rnd.randint(1, rows)}, {k}]"
     return _part(b, state.dims[:1], f"te.sum({read}, axis={k})", state.dtype)
 
 
-def _next(
+def _next_row(
     b: Builder,
     x: KnownTensor,
     state: KnownTensor,
@@ -100,7 +103,7 @@ def _next(
     axes = axes_of(len(x.dims))
     leaves = [Leaf(f"{x.name}[{index(axes)}]", x.dtype)]
     for one in states:
-        leaves.append(Leaf(_before(b, one, axes, rows), one.dtype))
+        leaves.append(Leaf(_earlier_element(b, one, axes, rows), one.dtype))
     for one in stages:
         leaves.append(Leaf(f"{one.name}[{index(axes[: len(one.dims)])}]", one.dtype))
     body = Expressions(b.rnd, leaves, axes[1:]).value(state.dtype, b.rnd.randint(0, 2))
