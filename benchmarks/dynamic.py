@@ -27,9 +27,9 @@ import networks
 import numpy as np
 import onnx
 from exported import Exported
+from interleaved import CLOCKS, interleave, measure
 from networks.encoder import encoder
 from onnx import helper
-from turns import CLOCKS, in_turns, turn
 
 from tvmlite import runtime
 from tvmlite.driver import compile
@@ -40,7 +40,7 @@ from tvmlite.relay.frontend import from_onnx
 BAR = 1.2
 """The limit of the ratio."""
 
-TURN = 0.05
+MEASUREMENT_SECONDS = 0.05
 """The least duration of a measurement, in seconds."""
 
 Shape = tuple[int | str, ...]
@@ -122,16 +122,16 @@ def _free(text: str) -> tuple[str, Shape]:
 
 def _table(name: str, case: Case, options: argparse.Namespace) -> bool:
     """Measure one model at all sizes; return whether all results and ratios are acceptable."""
-    model = _opened(case.model(), case.free)
+    model = _with_symbolic_extents(case.model(), case.free)
     start = time.process_time()
-    anywhere = compile(from_onnx(model, dict(case.free)))
+    for_all_sizes = compile(from_onnx(model, dict(case.free)))
     taken = time.process_time() - start
-    print(f"{name}: {len(anywhere.signature.kernels)} kernels, {taken:.1f} s to compile for all sizes")
+    print(f"{name}: {len(for_all_sizes.signature.kernels)} kernels, {taken:.1f} s to compile for all sizes")
     print(
         f"{'size':>16}  {'all sizes':>17}  {'this size alone':>17}       ratio  {'exported':>17}       ratio"
         f"{'gap':>7}   load"
     )
-    verdicts = [_row(model, case.free, size, anywhere, options) for size in case.sizes]
+    verdicts = [_row(model, case.free, size, for_all_sizes, options) for size in case.sizes]
     return all(verdicts)
 
 
@@ -139,7 +139,7 @@ def _row(
     model: onnx.ModelProto,
     free: Mapping[str, Shape],
     size: tuple[int, ...],
-    anywhere: CompiledModule,
+    for_all_sizes: CompiledModule,
     options: argparse.Namespace,
 ) -> bool:
     numbers = dict(zip(next(iter(free.values())), size, strict=True))
@@ -147,29 +147,33 @@ def _row(
         name: tuple(n if isinstance(n, int) else numbers[n] for n in shape) for name, shape in free.items()
     }
     inputs = _inputs(model, shapes)
-    alone = compile(from_onnx(model, shapes))
-    pairs = zip(anywhere.run(inputs).values(), alone.run(inputs).values(), strict=True)
+    for_this_size = compile(from_onnx(model, shapes))
+    pairs = zip(for_all_sizes.run(inputs).values(), for_this_size.run(inputs).values(), strict=True)
     gap = max(relative_gap(a, b) for a, b in pairs)
     clock = CLOCKS[options.clock]
-    runs = {"all": lambda: anywhere.run(inputs), "one": lambda: alone.run(inputs)}
-    turns = {key: partial(turn, run, clock=clock) for key, run in runs.items()}
-    with Exported(anywhere, inputs, options.threads, options.clock) as loaded:
-        times = in_turns({**turns, "exported": loaded.turn}, options.rounds, TURN)
-    sizes, apart = _ratios(times["all"], times["one"]), _ratios(times["exported"], times["all"])
+    runs = {"all": lambda: for_all_sizes.run(inputs), "one": lambda: for_this_size.run(inputs)}
+    measurements = {key: partial(measure, run, clock=clock) for key, run in runs.items()}
+    with Exported(for_all_sizes, inputs, options.threads, options.clock) as loaded:
+        times = interleave({**measurements, "exported": loaded.measure}, options.rounds, MEASUREMENT_SECONDS)
+    size_ratios, loaded_ratios = (
+        _ratios(times["all"], times["one"]),
+        _ratios(times["exported"], times["all"]),
+    )
     cells = {key: f"{np.median(t) * 1e3:8.3f}|{min(t) * 1e3:8.3f}" for key, t in times.items()}
     verdict = "" if gap <= TOLERANCE else "  WRONG"
-    verdict += "" if min(sizes) <= BAR else f"  over {BAR}"
-    verdict += "" if min(apart) <= exported.BAR else f"  exported over {exported.BAR}"
+    verdict += "" if min(size_ratios) <= BAR else f"  over {BAR}"
+    verdict += "" if min(loaded_ratios) <= exported.BAR else f"  exported over {exported.BAR}"
     shown = "x".join(map(str, size))
     print(
-        f"{shown:>16}  {cells['all']}  {cells['one']}   {sizes[0]:4.2f}|{sizes[1]:4.2f}  {cells['exported']}"
-        f"   {apart[0]:4.2f}|{apart[1]:4.2f}  {gap:5.0e}  {os.getloadavg()[0]:5.2f}{verdict}",
+        f"{shown:>16}  {cells['all']}  {cells['one']}   {size_ratios[0]:4.2f}|{size_ratios[1]:4.2f}  "
+        f"{cells['exported']}   {loaded_ratios[0]:4.2f}|{loaded_ratios[1]:4.2f}  {gap:5.0e}  "
+        f"{os.getloadavg()[0]:5.2f}{verdict}",
         flush=True,
     )
     return not verdict
 
 
-def _opened(model: onnx.ModelProto, free: Mapping[str, Shape]) -> onnx.ModelProto:
+def _with_symbolic_extents(model: onnx.ModelProto, free: Mapping[str, Shape]) -> onnx.ModelProto:
     """``model`` with the named extents symbolic, and without the shapes that were inferred from them."""
     for one in model.graph.input:
         for extent, name in zip(one.type.tensor_type.shape.dim, free.get(one.name, ()), strict=False):

@@ -18,7 +18,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from turns import CLOCKS, turn
+from interleaved import CLOCKS, measure
 
 from tvmlite import runtime
 
@@ -43,7 +43,7 @@ class Exported:
         command = [sys.executable, __file__, str(library), str(given), str(threads), clock]
         self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 
-    def turn(self, seconds: float) -> list[float]:
+    def measure(self, seconds: float) -> list[float]:
         """The seconds of each call in a measurement of ``seconds`` seconds, after a call that warms up."""
         assert self._process.stdin is not None
         assert self._process.stdout is not None
@@ -71,7 +71,7 @@ def main() -> None:
     with np.load(given) as arrays:
         inputs = {name: arrays[str(place)] for place, name in enumerate(lib.input_names)}
     for line in sys.stdin:
-        print(json.dumps(turn(lambda: lib.run(inputs), float(line), CLOCKS[clock])), flush=True)
+        print(json.dumps(measure(lambda: lib.run(inputs), float(line), CLOCKS[clock])), flush=True)
 
 
 if __name__ == "__main__":

@@ -15,7 +15,7 @@ import os
 from functools import partial
 
 import numpy as np
-from turns import CLOCKS, in_turns, turn
+from interleaved import CLOCKS, interleave, measure
 
 from tvmlite import relay
 from tvmlite.driver import compile
@@ -27,7 +27,7 @@ CHAINS = (
 )  # fmt: skip
 """Channels, pixels per side, groups, window."""
 
-BLOCKS, TURN = 4, 0.05
+BLOCKS, MEASUREMENT_SECONDS = 4, 0.05
 
 
 def main() -> None:
@@ -45,8 +45,13 @@ def main() -> None:
         for quantized in (True, False):
             lib = compile(chain(channels, side, groups, window, quantized))
             x = np.random.default_rng(1).standard_normal((1, channels, side, side)).astype("float32")
-            runs["bytes" if quantized else "float32"] = partial(turn, partial(lib, x), clock=CLOCKS["wall"])
-        times = {key: min(calls) * 1e6 for key, calls in in_turns(runs, options.rounds, TURN).items()}
+            runs["bytes" if quantized else "float32"] = partial(
+                measure, partial(lib, x), clock=CLOCKS["wall"]
+            )
+        times = {
+            key: min(calls) * 1e6
+            for key, calls in interleave(runs, options.rounds, MEASUREMENT_SECONDS).items()
+        }
         name = f"{channels} channels, {side}x{side}, {groups} groups, {window}x{window}"
         ratio = times["float32"] / times["bytes"]
         load = os.getloadavg()[0]

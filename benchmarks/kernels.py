@@ -43,19 +43,19 @@ Measure: TypeAlias = Callable[[Effort], tuple[float | None, str]]
 @dataclass(frozen=True)
 class Row:
     """One line of the table: ``measure`` returns a value and a text. The value must be at least ``bar`` (at
-    most ``bar`` if ``least`` is false); it is None if the row cannot be measured on this processor."""
+    most ``bar`` if ``is_minimum`` is false); it is None if the row cannot be measured on this processor."""
 
     title: str
     bar: float
     measure: Measure
-    least: bool = True
+    is_minimum: bool = True
 
 
-def _told(case: Case) -> str:
+def _schedule_length(case: Case) -> str:
     return f"schedule of {case.lines} lines"
 
 
-def _not_here(case: Case) -> str:
+def _unsupported(case: Case) -> str:
     return f"not on this processor: no {case.missing}"
 
 
@@ -65,11 +65,11 @@ def of_peak(make: Callable[[], Case], peak: Callable[[], Callable[[], float]]) -
     def measure(effort: Effort) -> tuple[float | None, str]:
         case = make()
         if case.missing:
-            return None, _not_here(case)
+            return None, _unsupported(case)
         share = clock.share_of_peak(case.prepare(case.build()), case.work, peak(), effort)
         rate = case.work / share.seconds / 1e9
         words = f"{share.seconds * 1e6:8.1f} us, {rate:6.1f} of {share.peak / 1e9:6.1f} G/s"
-        return share.ratio, f"{words}; worst group {share.lowest:.2f}; {_told(case)}"
+        return share.ratio, f"{words}; worst group {share.lowest:.2f}; {_schedule_length(case)}"
 
     return measure
 
@@ -85,7 +85,7 @@ def against_peers(make: Callable[[], Case], kernel: str) -> Measure:
         others = ", ".join(f"{name} {seconds * 1e6:.0f}" for name, seconds in times.items())
         return min(times.values()) / ours if times else float(
             "nan"
-        ), f"{ours * 1e6:8.1f} us; {others}; {_told(case)}"
+        ), f"{ours * 1e6:8.1f} us; {others}; {_schedule_length(case)}"
 
     return measure
 
@@ -96,16 +96,16 @@ def from_c(make: Callable[[], Case]) -> Measure:
     def measure(effort: Effort) -> tuple[float | None, str]:
         case = make()
         if case.missing:
-            return None, _not_here(case)
+            return None, _unsupported(case)
         targets = ("native", f"c -vector-bits={TARGET.vector_bits}")
         calls = {target: case.prepare(case.build(target)) for target in targets}
         llvm, c = clock.interleaved(calls, effort).values()
-        return llvm / c, f"C {c * 1e6:8.1f} us, LLVM {llvm * 1e6:8.1f} us; {_told(case)}"
+        return llvm / c, f"C {c * 1e6:8.1f} us, LLVM {llvm * 1e6:8.1f} us; {_schedule_length(case)}"
 
     return measure
 
 
-def of_moving(effort: Effort) -> tuple[float, str]:
+def of_data_movement(effort: Effort) -> tuple[float, str]:
     """The speed of a depthwise convolution relative to its limit: the time to read and write the same data,
     or that of its multiply-adds at the machine's peak, whichever is longer."""
     cases = {"depthwise": kernels.convolution.depthwise(), "doubled": kernels.convolution.doubled()}
@@ -123,7 +123,10 @@ def symbolic(effort: Effort) -> tuple[float, str]:
     }
     times = clock.interleaved({name: case.prepare(case.build()) for name, case in cases.items()}, effort)
     fixed, open_ = times["fixed"], times["open"]
-    return fixed / open_, f"open {open_ * 1e3:.2f} ms, fixed {fixed * 1e3:.2f} ms; {_told(cases['open'])}"
+    return (
+        fixed / open_,
+        f"open {open_ * 1e3:.2f} ms, fixed {fixed * 1e3:.2f} ms; {_schedule_length(cases['open'])}",
+    )
 
 
 def tutorial(effort: Effort) -> tuple[float, str]:
@@ -170,7 +173,7 @@ def _rows() -> dict[str, Row]:
         rows[name] = Row(title, bar, of_peak(make, lambda peak=peak: _peak(peak)))
     for name, (title, make) in PEERS.items():
         rows[name] = Row(title, 1.0, against_peers(make, name))
-    rows["moving"] = Row("depthwise 3x3 112x112x32, of moving or math", 0.85, of_moving)
+    rows["moving"] = Row("depthwise 3x3 112x112x32, of moving or math", 0.85, of_data_movement)
     for name, make in [(n, c[3]) for n, c in CASES.items()] + [(n, p[1]) for n, p in PEERS.items()]:
         rows[f"c.{name}"] = Row(f"the same from C: {name}", 0.9, from_c(make))
     for name, make in kernels.scaling.CASES.items():
@@ -179,7 +182,7 @@ def _rows() -> dict[str, Row]:
         )
     rows["tutorial"] = Row("GEMM tutorial, first step to last", 200, tutorial)
     rows["compile"] = Row(
-        "lowering and code generation, ms of CPU", 60, kernels.compilation.measure, least=False
+        "lowering and code generation, ms of CPU", 60, kernels.compilation.measure, is_minimum=False
     )
     rows["symbolic"] = Row("matmul 1024 with te.var sizes, x of fixed", 0.8, symbolic)
     return rows
@@ -204,12 +207,12 @@ def main() -> int:
         if options.names and not any(name.startswith(one) for one in options.names):
             continue
         value, words = row.measure(effort)
-        fine = value is None or (value >= row.bar if row.least else value <= row.bar)
+        fine = value is None or (value >= row.bar if row.is_minimum else value <= row.bar)
         missed += not fine
         shown = "     -" if value is None else f"{value:6.2f}"
         verdict = "" if value is None else "ok" if fine else "MISSED"
         print(
-            f"{name:15} {row.title:44} {shown} {'>=' if row.least else '<='} {row.bar:5.2f} {verdict:6} "
+            f"{name:15} {row.title:44} {shown} {'>=' if row.is_minimum else '<='} {row.bar:5.2f} {verdict:6} "
             f"{words}; load {os.getloadavg()[0]:.1f}",
             flush=True,
         )

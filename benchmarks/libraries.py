@@ -25,8 +25,8 @@ from pathlib import Path
 
 import numpy as np
 from exported import Exported
+from interleaved import CLOCKS, measure
 from networks import model
-from turns import CLOCKS, turn
 
 import tvmlite
 from tvmlite import runtime
@@ -40,7 +40,7 @@ LOAD = "import sys, time; from tvmlite import runtime; t = time.perf_counter(); 
 LOAD += "print(time.perf_counter() - t)"
 
 
-def weights_apart(folder: Path) -> bool:
+def separate_weights(folder: Path) -> bool:
     """Measure the size of a small library without its weights."""
     path = folder / "squeezenet.so"
     lib = tvmlite.compile(from_onnx(model("light_squeezenet")))
@@ -80,8 +80,8 @@ def speed(lib: CompiledModule, inputs: dict[str, np.ndarray], rounds: int) -> bo
     theirs: list[float] = []
     with Exported(lib, inputs, 1, "cpu") as other:
         for _ in range(rounds):
-            ours.append(statistics.median(turn(lambda: lib.run(inputs), 0.3, CLOCKS["cpu"])))
-            theirs.append(statistics.median(other.turn(0.3)))
+            ours.append(statistics.median(measure(lambda: lib.run(inputs), 0.3, CLOCKS["cpu"])))
+            theirs.append(statistics.median(other.measure(0.3)))
     ratio = statistics.median(ours) / statistics.median(theirs)
     milliseconds = statistics.median(theirs) * 1e3
     print(f"exported: {milliseconds:.2f} ms a run, {ratio:.2f} of the speed where it was compiled")
@@ -133,7 +133,7 @@ def main() -> int:
     print(f"load {os.getloadavg()[0]:.1f}")
     with tempfile.TemporaryDirectory(prefix="tvmlite-libraries-") as place:
         folder = Path(place)
-        good = [weights_apart(folder)]
+        good = [separate_weights(folder)]
         good += [levels(folder)] if options.levels else []
         runtime.set_num_threads(1)
         lib = tvmlite.compile(from_onnx(model("resnet50")))

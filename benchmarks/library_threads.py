@@ -50,14 +50,14 @@ def network(target: str) -> CompiledModule:
     return tvmlite.compile(relay.Function((x,), relay.nn.softmax(made)), target=target, name="net")
 
 
-def built(folder: Path, options: list[str], sources: list[str], name: str) -> Path:
+def build_driver(folder: Path, options: list[str], sources: list[str], name: str) -> Path:
     """Compile the driver together with ``sources``."""
     command = ["clang", "-O1", "-gdwarf-4", *options, str(DRIVER), *sources, "-lm", "-lpthread", "-o", name]
     subprocess.run(command, cwd=folder, check=True)
     return folder / name
 
 
-def driven(what: str, command: list[str], options: argparse.Namespace, seconds: float, way: str) -> bool:
+def run_driver(label: str, command: list[str], options: argparse.Namespace, seconds: float, way: str) -> bool:
     """Run the driver and print the errors that it found; return whether there are none."""
     sizes = [ROWS, COLUMNS, OUTPUTS]
     words = [*command, str(options.callers), str(seconds), *map(str, sizes), way]
@@ -68,11 +68,11 @@ def driven(what: str, command: list[str], options: argparse.Namespace, seconds: 
     errors = re.search(r"ERROR SUMMARY: (\d+) errors", done.stderr)
     reports += int(errors[1]) if errors else 0
     if found is None:
-        print(f"{what}, {way}: ended with {done.returncode}: {done.stderr[-2000:]}")
+        print(f"{label}, {way}: ended with {done.returncode}: {done.stderr[-2000:]}")
         return False
     calls, wrong, grown = map(int, found.groups())
     tools = f", {reports} reports" if options.tool else ""
-    print(f"{what}, {way}: {calls:,} calls, {wrong} wrong, memory {grown / 1e3:+.1f} MB{tools}", flush=True)
+    print(f"{label}, {way}: {calls:,} calls, {wrong} wrong, memory {grown / 1e3:+.1f} MB{tools}", flush=True)
     if reports:
         print(done.stderr[:4000])
     return done.returncode == 0 and not wrong and not reports and (bool(options.tool) or grown < MOST_GROWTH)
@@ -113,29 +113,29 @@ def main() -> int:
         for ending in (".so", ".a", ".h"):
             lib.export(folder / f"net{ending}")
         include = [f"-I{folder}"]
-        as_it_is = built(folder, include, ["net.so", "-Wl,-rpath,$ORIGIN"], "driver")
+        unmodified = build_driver(folder, include, ["net.so", "-Wl,-rpath,$ORIGIN"], "driver")
         ways = ("plain", "interface")
-        good += [driven("as it is", [str(as_it_is)], options, options.seconds, way) for way in ways]
+        good += [run_driver("as it is", [str(unmodified)], options, options.seconds, way) for way in ways]
         options.tool = "sanitizer"
         (folder / "pool.c").write_text(pool.source())
         texts = ["pool.c", str(interface.TEXT.path), "net.a"]
-        checked = built(folder, [*include, "-fsanitize=thread"], texts, "checked")
-        good += [driven("ThreadSanitizer", [str(checked)], options, options.seconds, way) for way in ways]
+        checked = build_driver(folder, [*include, "-fsanitize=thread"], texts, "checked")
+        good += [run_driver("ThreadSanitizer", [str(checked)], options, options.seconds, way) for way in ways]
         own = folder / "c"
         own.mkdir()
         network("c").export(own / "net.c")
         sources = ["net.c", "net_constants.c", "tvmlite_pool.c"]
         flags = [f"-I{own}", "-fsanitize=thread", "-DPLAIN", "-march=native"]
-        checked = built(own, flags, sources, "checked")
-        good.append(driven("ThreadSanitizer, C", [str(checked)], options, options.seconds, "plain"))
+        checked = build_driver(own, flags, sources, "checked")
+        good.append(run_driver("ThreadSanitizer, C", [str(checked)], options, options.seconds, "plain"))
         if shutil.which("valgrind"):
-            plainer = network("llvm -mcpu=x86-64-v3")  # Valgrind has no AVX-512
+            baseline = network("llvm -mcpu=x86-64-v3")  # Valgrind has no AVX-512
             for ending in (".so", ".h"):
-                plainer.export(folder / f"net{ending}")
+                baseline.export(folder / f"net{ending}")
             # the memory of the pool's threads, which are alive at the end, is "possibly lost"
             leaks = ["--leak-check=full", "--errors-for-leak-kinds=definite", "--show-leak-kinds=definite"]
-            command = ["valgrind", "--fair-sched=yes", *leaks, str(as_it_is)]
-            good += [driven("Valgrind", command, options, min(options.seconds, 10), way) for way in ways]
+            command = ["valgrind", "--fair-sched=yes", *leaks, str(unmodified)]
+            good += [run_driver("Valgrind", command, options, min(options.seconds, 10), way) for way in ways]
         lib.export(folder / "again.so")
         good.append(many_runs(folder / "again.so"))
     return 0 if all(good) else 1

@@ -24,7 +24,7 @@ from tvmlite.te.codegen import jit
 TARGET = Target.parse("native")
 LANES = TARGET.lanes("float32")
 VECTOR = f"<{LANES} x float>"
-TURNS = 200_000
+ITERATIONS = 200_000
 CHAINS = 10
 """The number of independent accumulators: more than a latency of four cycles times two ports."""
 
@@ -64,7 +64,7 @@ def seconds(run: Callable[[], None]) -> float:
     return min(found)
 
 
-def per_turn(kind: str, chains: int) -> float:
+def per_update(kind: str, chains: int) -> float:
     """Seconds of a loop iteration in which each of ``chains`` accumulators is updated by ``fma``, ``fadd``,
     or one of each (``both``)."""
     before = [f"  %s{n} = load volatile {VECTOR}, ptr %data, align 64" for n in range(2 * chains + 1)]
@@ -79,7 +79,7 @@ def per_turn(kind: str, chains: int) -> float:
         arguments = f"{VECTOR} %{name}, {fixed}, {fixed}"
         body.append(f"  %n{name} = call {VECTOR} @llvm.fma.v{LANES}f32({arguments})")
     body += [f"  %n{name} = fadd {VECTOR} %{name}, %s{2 * chains}" for name in sums]
-    return _of_turns(before, [*phis, *body], after)
+    return _per_iteration(before, [*phis, *body], after)
 
 
 def per_loads(count: int) -> float:
@@ -89,23 +89,23 @@ def per_loads(count: int) -> float:
     for n in range(count):
         body.append(f"  %p{n} = getelementptr i8, ptr %data, i64 {wide * n}")
         body.append(f"  %v{n} = load volatile {VECTOR}, ptr %p{n}, align {wide}")
-    return _of_turns([], body, [])
+    return _per_iteration([], body, [])
 
 
 def per_cycle_of_the_clock() -> float:
     """Seconds of a cycle, measured by a chain of integer operations that LLVM cannot shorten."""
     body = ["  %c0 = phi i64 [1, %entry], [%c32, %loop]"]
     body += [f"  %c{n + 1} = {'xor' if n % 2 else 'add'} i64 %c{n}, %i" for n in range(32)]
-    return _of_turns([], body, ["  store volatile i64 %c32, ptr %data"]) / 32
+    return _per_iteration([], body, ["  store volatile i64 %c32, ptr %data"]) / 32
 
 
-def _of_turns(before: list[str], body: list[str], after: list[str]) -> float:
+def _per_iteration(before: list[str], body: list[str], after: list[str]) -> float:
     made = (before, body, after)
     texts = dict(zip(("before", "body", "after"), map("\n".join, made), strict=True))
     run = function(LOOP.format(vector=VECTOR, lanes=LANES, **texts))
     data = np.zeros(4096, "uint8")
     address = data.ctypes.data + -data.ctypes.data % 64
-    return seconds(lambda: run(TURNS, address)) / TURNS
+    return seconds(lambda: run(ITERATIONS, address)) / ITERATIONS
 
 
 def bandwidth(size: int) -> float:
@@ -126,9 +126,9 @@ def bandwidth(size: int) -> float:
     run = function(LOOP.format(vector=VECTOR, lanes=LANES, before="", body="\n".join(body), after=""))
     data = np.ones(size + 64, "uint8")
     address = data.ctypes.data + -data.ctypes.data % 64
-    turns = max(size, 16 << 20) // (wide * lines)
-    run(turns, address)
-    return turns * wide * lines / seconds(lambda: run(turns, address))
+    iterations = max(size, 16 << 20) // (wide * lines)
+    run(iterations, address)
+    return iterations * wide * lines / seconds(lambda: run(iterations, address))
 
 
 def main() -> None:
@@ -139,11 +139,11 @@ def main() -> None:
     cycle = 1e-9 / given if given else per_cycle_of_the_clock()
     print(f"target                   {TARGET}")
     print(f"clock                    {1e-9 / cycle:.2f} GHz")
-    multiply_adds, additions = per_turn("fma", CHAINS), per_turn("fadd", CHAINS)
+    multiply_adds, additions = per_update("fma", CHAINS), per_update("fadd", CHAINS)
     print(f"multiply-adds a cycle    {CHAINS * cycle / multiply_adds:.2f} of {TARGET.vector_bits} bits")
-    print(f"latency of one           {per_turn('fma', 1) / cycle:.2f} cycles")
+    print(f"latency of one           {per_update('fma', 1) / cycle:.2f} cycles")
     print(f"additions a cycle        {CHAINS * cycle / additions:.2f}")
-    both = per_turn("both", CHAINS) / max(multiply_adds, additions)
+    both = per_update("both", CHAINS) / max(multiply_adds, additions)
     print(f"as many of both          {both:.2f} of the time of the slower (1: separate ports, 2: the same)")
     print(f"loads a cycle            {16 * cycle / per_loads(16):.2f}")
     for size in KILOBYTES:

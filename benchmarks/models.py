@@ -34,8 +34,8 @@ import networks
 import numpy as np
 import onnx
 from exported import Exported
+from interleaved import CLOCKS, interleave, measure
 from runtimes import Run, peers
-from turns import CLOCKS, in_turns, turn
 
 from tvmlite import runtime
 from tvmlite.driver import compile
@@ -57,7 +57,7 @@ MIXED_TOLERANCE = 0.1
 PAUSE = 0.2
 """Seconds between runtimes: the threads of some spin after a run."""
 
-TURN = 0.1
+MEASUREMENT_SECONDS = 0.1
 """The least duration of a measurement, in seconds."""
 
 
@@ -139,8 +139,10 @@ def _row(name: str, model: onnx.ModelProto, threads: int, options: argparse.Name
     answers = {key: [np.array(one) for one in run()] for key, run in runs.items()}
     with Exported(lib, inputs, threads, options.clock) as loaded:
         clock = CLOCKS[options.clock]
-        turns = {key: partial(turn, run, clock=clock) for key, run in runs.items()}
-        seconds = in_turns({**turns, "exported": loaded.turn}, options.rounds, TURN, PAUSE)
+        measurements = {key: partial(measure, run, clock=clock) for key, run in runs.items()}
+        seconds = interleave(
+            {**measurements, "exported": loaded.measure}, options.rounds, MEASUREMENT_SECONDS, PAUSE
+        )
     times = {key: Times(calls) for key, calls in seconds.items()}
     mixed = options.precision != "float32"
     bar, tolerance = (MIXED_BAR, MIXED_TOLERANCE) if mixed else (BARS.get(name, OTHER_BAR), TOLERANCE)
@@ -150,21 +152,21 @@ def _row(name: str, model: onnx.ModelProto, threads: int, options: argparse.Name
     middle = ours.median / min(peer.median for peer in peers)
     least = ours.least / min(peer.least for peer in peers)
     cells = "  ".join(str(times.get(key, f"{'-':>17}")) for key in _columns(options))
-    apart = times["exported"].median / ours.median, times["exported"].least / ours.least
+    exported_ratios = times["exported"].median / ours.median, times["exported"].least / ours.least
     gap = _gap(answers["tvmlite"], answers["onnxruntime"])
     right = gap <= tolerance
     verdict = "" if right else f"  WRONG by {gap:.1e}"
     verdict += "" if middle <= bar else f"  over {bar}"
-    verdict += "" if min(apart) <= exported.BAR else f"  exported over {exported.BAR}"
+    verdict += "" if min(exported_ratios) <= exported.BAR else f"  exported over {exported.BAR}"
     print(
         f"{name:20} {threads:7}  {cells}   {middle:4.2f}|{least:4.2f}  {times['exported']}   "
-        f"{apart[0]:4.2f}|{apart[1]:4.2f}  {os.getloadavg()[0]:6.2f}{verdict}",
+        f"{exported_ratios[0]:4.2f}|{exported_ratios[1]:4.2f}  {os.getloadavg()[0]:6.2f}{verdict}",
         flush=True,
     )
     if mixed:
         for key in (key for key in answers if key != "onnxruntime"):
             print(f"    {key:12} {_accuracy(answers[key], answers['onnxruntime'])}", flush=True)
-    return right and middle <= bar and min(apart) <= exported.BAR
+    return right and middle <= bar and min(exported_ratios) <= exported.BAR
 
 
 def _columns(options: argparse.Namespace) -> list[str]:
@@ -188,10 +190,10 @@ def _accuracy(made: list[np.ndarray], exact: list[np.ndarray]) -> str:
 def inputs_of(model: onnx.ModelProto) -> dict[str, np.ndarray]:
     """Seeded inputs: normal floats, ids, and masks of ones."""
     rng = np.random.default_rng(0)
-    held = {one.name for one in model.graph.initializer}
+    initializers = {one.name for one in model.graph.initializer}
     made: dict[str, np.ndarray] = {}
     for one in model.graph.input:
-        if one.name in held:
+        if one.name in initializers:
             continue
         shape = [extent.dim_value for extent in one.type.tensor_type.shape.dim]
         if one.type.tensor_type.elem_type == onnx.TensorProto.FLOAT:

@@ -31,9 +31,9 @@ from types import ModuleType
 import networks
 import numpy as np
 import onnx
-from models import PAUSE, TURN, inputs_of
+from interleaved import CLOCKS, Measurement, interleave, measure
+from models import MEASUREMENT_SECONDS, PAUSE, inputs_of
 from runtimes import Run, peers
-from turns import CLOCKS, Turn, in_turns, turn
 
 from tvmlite import relay, runtime
 from tvmlite.commands.peers.quantizer import quantized_by_onnxruntime
@@ -120,8 +120,11 @@ def _model_row(name: str, threads: int, rounds: int) -> bool:
         **peers(small, inputs, threads, exact=False),
     }
     answers = {key: [np.array(one) for one in run()] for key, run in runs.items()}
-    turns = {key: partial(turn, run, clock=CLOCKS["wall"]) for key, run in runs.items()}
-    times = {key: float(np.median(calls)) for key, calls in in_turns(turns, rounds, TURN, PAUSE).items()}
+    measurements = {key: partial(measure, run, clock=CLOCKS["wall"]) for key, run in runs.items()}
+    times = {
+        key: float(np.median(calls))
+        for key, calls in interleave(measurements, rounds, MEASUREMENT_SECONDS, PAUSE).items()
+    }
     ours = times["tvmlite"]
     ratio = min(times[key] for key in ("onnxruntime", "openvino") if key in times) / ours
     gain, written = times["float32"] / ours, _as_written(small, inputs)
@@ -226,7 +229,7 @@ def _peak_row(name: str, data: Var, sums: Expr, work: float, peaks: ModuleType, 
     rates, least = [], float("inf")
     for _ in range(rounds):
         rates.append(peaks.multiply_add("int8")())
-        least = min(least, min(turn(lambda: lib(given), TURN, CLOCKS["wall"])))
+        least = min(least, min(measure(lambda: lib(given), MEASUREMENT_SECONDS, CLOCKS["wall"])))
     share = work / least / max(rates)
     verdict = "" if share >= KERNEL_BAR else "  beyond its bar"
     print(f"{name:34} {least * 1e6:8.1f} {work / least / 1e9:6.0f}   {share:.2f}{verdict}", flush=True)
@@ -240,7 +243,7 @@ def _of_kernel(lib: runtime.Library, given: np.ndarray, seconds: float) -> list[
 
 def _depthwise_row(channels: int, side: int, stride: int, rounds: int) -> bool:
     """Compare a depthwise convolution of uint8, requantized, with the same in float32."""
-    turns: dict[str, Turn] = {}
+    measurements: dict[str, Measurement] = {}
     for dtype in ("uint8", "float32"):
         weight = _weights(channels, 1, 3, 3)
         if dtype == "float32":
@@ -250,8 +253,8 @@ def _depthwise_row(channels: int, side: int, stride: int, rounds: int) -> bool:
             data, weight, "OIHW1i16o", 3, groups=channels, strides=(stride,) * 2, out_dtype="float32"
         )
         lib, given = _compiled(data, _requantized(made) if dtype == "uint8" else relay.nn.relu(made))
-        turns[dtype] = partial(_of_kernel, lib, given)
-    times = {key: min(calls) for key, calls in in_turns(turns, rounds, TURN).items()}
+        measurements[dtype] = partial(_of_kernel, lib, given)
+    times = {key: min(calls) for key, calls in interleave(measurements, rounds, MEASUREMENT_SECONDS).items()}
     ratio = times["float32"] / times["uint8"]
     verdict = "" if ratio >= DEPTHWISE_BAR else "  beyond its bar"
     name = f"depthwise {channels}, {side}x{side}, stride {stride}"

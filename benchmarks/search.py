@@ -46,7 +46,7 @@ import networks
 import searching.templates  # noqa: F401  (registers the templates)
 from searching.ends import Shares
 from searching.rate import Rate, convolutions, rate
-from searching.remembered import Remembered
+from searching.remembered import CachingRunner
 from searching.shapes import TESTED
 from searching.steady import Steady
 
@@ -62,7 +62,7 @@ from tvmlite.autotune.search.tuners import RandomTuner, Tuner
 from tvmlite.machine.target import Target
 
 KINDS = ("transfer", "plain", "records")
-MARKS = (8, 16, 32, 64, 128, 256)
+TRIAL_COUNTS = (8, 16, 32, 64, 128, 256)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -78,7 +78,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
                 trees.Trees.from_json(options.model.read_text(encoding="utf-8")), native
             )
         with autotune.LocalRunner() as machine:
-            runner = Remembered(options.remember, Steady(machine))
+            runner = CachingRunner(options.remember, Steady(machine))
             for name in options.tasks or TESTED:
                 compare(name, runner, known, options)
         print(runner.machine.summary())
@@ -120,30 +120,30 @@ def rates(names: Sequence[str], trials: int) -> None:
         print(f"{name}, {len(found)} searches: {Rate.sum_of(found)}", flush=True)
 
 
-def compare(name: str, runner: Remembered, known: Prior, options: argparse.Namespace) -> None:
+def compare(name: str, runner: CachingRunner, known: Prior, options: argparse.Namespace) -> None:
     """Run all searches of a task, and print their results."""
     task = autotune.create(*TESTED[name])
     found: dict[str, list[_Search]] = {"plain": [], "transfer": [], "records": [], "random": []}
-    handed = [] if options.records is None else similar_tasks.configurations(rec.load(options.records), task)
+    similar = [] if options.records is None else similar_tasks.configurations(rec.load(options.records), task)
     started, before, shares = time.monotonic(), runner.measured, Shares(task, runner)
 
     def search(tuner: Tuner, trials: int) -> _Search:
         records: list[Record] = []
-        ended = engine.run(tuner, runner, trials, callbacks=[lambda _, new: records.extend(new)])
-        return _Search(shares, records, ended)
+        progress = engine.run(tuner, runner, trials, callbacks=[lambda _, new: records.extend(new)])
+        return _Search(shares, records, progress)
 
     for seed in range(options.seeds):
         tuners = {
             "transfer": autotune.XGBTuner(task, seed, prior=known),
             "plain": autotune.XGBTuner(task, seed, prior=transfer.estimate(task.target)),
-            "records": autotune.XGBTuner(task, seed, prior=known, handed=handed),
+            "records": autotune.XGBTuner(task, seed, prior=known, handed=similar),
         }
         for kind in options.kinds:
             found[kind].append(search(tuners[kind], options.trials))
         if options.random and seed < (options.random_seeds or options.seeds):
             found["random"].append(search(RandomTuner(task, seed), options.random))
     for one in itertools.chain.from_iterable(found.values()):
-        one.judge()  # the best is known only when all have been measured
+        one.evaluate()  # the best is known only when all have been measured
     best = shares.best()
     print(
         f"{name}: {len(task.config_space):.0e} candidates, best {best:.3f} of the peak; "
@@ -160,20 +160,20 @@ class _Search:
 
     shares: Shares
     records: list[Record]
-    ended: Progress
+    progress: Progress
 
-    def judge(self) -> tuple[list[float], float]:
+    def evaluate(self) -> tuple[list[float], float]:
         """The share of the peak reached after each trial, and that of the final result."""
-        return self.shares.curve(self.records), self.shares.of_end(self.ended)
+        return self.shares.curve(self.records), self.shares.of_result(self.progress)
 
 
 def _line(several: Sequence[_Search], best: float) -> str:
     """The line of the table for ``several`` searches; ``best`` is the best share of all."""
-    curves, ends = zip(*[one.judge() for one in several], strict=True)
+    curves, ends = zip(*[one.evaluate() for one in several], strict=True)
     after = [
-        f"{mark}: {statistics.mean(curve[mark - 1] for curve in curves) / best:.3f}"
-        for mark in MARKS
-        if mark <= len(curves[0])
+        f"{count}: {statistics.mean(curve[count - 1] for curve in curves) / best:.3f}"
+        for count in TRIAL_COUNTS
+        if count <= len(curves[0])
     ]
     needed = [reached(curve, 0.95 * best) for curve in curves]
     return (

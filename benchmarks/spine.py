@@ -20,7 +20,7 @@ from pathlib import Path
 
 import numpy as np
 from exported import Exported
-from turns import CLOCKS, in_turns, turn
+from interleaved import CLOCKS, interleave, measure
 
 from tvmlite import runtime
 from tvmlite.commands.peers.runtimes import onnxruntime_session
@@ -77,9 +77,11 @@ def _model(name: str, folder: Path, options: argparse.Namespace) -> None:
         gap = np.abs(ours - theirs).max() / np.abs(theirs).max()
         assert gap <= 1e-4, f"{name}: differs from onnxruntime by {gap:.1e} of the largest value"
         runs = {"ours": lambda: lib.run(inputs), "ort": lambda s=session: s.run(None, inputs)}
-        turns = {key: partial(turn, run, clock=CLOCKS["wall"]) for key, run in runs.items()}
+        measurements = {key: partial(measure, run, clock=CLOCKS["wall"]) for key, run in runs.items()}
         with Exported(lib, inputs, threads) as loaded:
-            calls = in_turns({**turns, "exported": loaded.turn}, options.rounds, seconds=0.05, pause=0.2)
+            calls = interleave(
+                {**measurements, "exported": loaded.measure}, options.rounds, seconds=0.05, pause=0.2
+            )
         times = {key: float(np.median(seconds)) for key, seconds in calls.items()}
         print(
             f"{name:20} {cold:7.1f} {cached:8.2f} {peak:7.2f}  {threads:7} {times['ours'] * 1e3:8.2f} "

@@ -58,8 +58,8 @@ def measure(path: Path, trials: int, seed: int, seconds: float) -> None:
                 print(runner.summary())
                 raise SystemExit("not all tasks are measured: run it again, it goes on")
             for kind in kinds:
-                keep = [autotune.callback.log_to_file(path)]
-                search = engine.run(kind(task), runner, trials // len(kinds), callbacks=keep)
+                callbacks = [autotune.callback.log_to_file(path)]
+                search = engine.run(kind(task), runner, trials // len(kinds), callbacks=callbacks)
                 print(f"{label_of(task)}: best {search.best_flops / 1e9:.1f} GFLOP/s", flush=True)
     print(runner.summary())
 
@@ -70,11 +70,13 @@ def _tasks() -> Iterator[Task]:
     yield from groups(Target.parse("native"))
 
 
-def judged(model: Trees, target: Target, rows: np.ndarray, scores: np.ndarray) -> tuple[float, float]:
+def ranking_quality(
+    model: Trees, target: Target, rows: np.ndarray, scores: np.ndarray
+) -> tuple[float, float]:
     """The rank correlation, and the relative speed of the best of the first 8 candidates by ``model``."""
-    said = transfer.corrected(model, target)(rows)
-    ranks = [np.argsort(np.argsort(one, kind="stable")) for one in (said, scores)]
-    first = np.argsort(-said, kind="stable")[:8]
+    predicted = transfer.corrected(model, target)(rows)
+    ranks = [np.argsort(np.argsort(one, kind="stable")) for one in (predicted, scores)]
+    first = np.argsort(-predicted, kind="stable")[:8]
     return float(np.corrcoef(*ranks)[0, 1]), float(2.0 ** scores[first].max())
 
 
@@ -103,12 +105,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
         key: one
         for path in options.records
         for key, one in _known(path, target).items()
-        if len(one[0]) >= transfer.LEAST
+        if len(one[0]) >= transfer.FEWEST_RECORDS
     }
     for key, (rows, scores) in known.items():
         others = [one for other, one in known.items() if other[1] != key[1]]
         if others:
-            rank, share = judged(transfer.correction(others, prior), target, rows, scores)
+            rank, share = ranking_quality(transfer.correction(others, prior), target, rows, scores)
             about = f"{len(rows):5} candidates, rank {rank:.2f}, first 8: {share:.2f} of the best"
             print(f"{key[1][:58]:58} {about}")
     model = transfer.correction(list(known.values()), prior)

@@ -160,10 +160,10 @@ def _checked(model: Trained, folder: Path, options: argparse.Namespace) -> dict[
     if model.hint.skip:
         events.append({"event": "skipped", "why": model.hint.skip})
     else:
-        events += _run("witness", _job(model, folder, options), options)
+        events += _run("reference", _job(model, folder, options), options)
         if "ended" in events[-1].values():
             events[-1] = {"event": "refused by ONNX Runtime", "why": events[-1]["why"]}
-        if events[-1]["event"] == "witnessed":
+        if events[-1]["event"] == "reference run":
             events += _run("check", _job(model, folder, options), options)
     tolerance = TOLERANCE, QUANTIZED_TOLERANCE
     return summary.check_record(model.name, events, tolerance)
@@ -190,10 +190,10 @@ def _job(model: Trained, folder: Path, options: argparse.Namespace, **more: Any)
         "self": "job.json",
     }
     paths = {key: str(folder / name) for key, name in files.items()}
-    told = {"path": str(model.path), "hint": asdict(model.hint), "rounds": options.rounds}
-    told["clock"] = options.clock
-    told["export"] = not options.only_check
-    return paths | told | {"memory": options.memory} | more
+    settings = {"path": str(model.path), "hint": asdict(model.hint), "rounds": options.rounds}
+    settings["clock"] = options.clock
+    settings["export"] = not options.only_check
+    return paths | settings | {"memory": options.memory} | more
 
 
 def _environment(options: argparse.Namespace) -> dict[str, str]:
@@ -231,8 +231,8 @@ def _run(stage: str, job: dict[str, Any], options: argparse.Namespace) -> list[d
         why = f"took more than {options.time_limit:.0f} s"
     finally:
         _end(child)
-    said = [json.loads(line) for line in events.read_text().splitlines()]
-    return [*said, {"event": "ended", "why": f"{stage}: {why}"}] if why else said
+    reported = [json.loads(line) for line in events.read_text().splitlines()]
+    return [*reported, {"event": "ended", "why": f"{stage}: {why}"}] if why else reported
 
 
 def _end(child: subprocess.Popen[str]) -> None:

@@ -30,7 +30,7 @@ from pathlib import Path
 import networks
 import numpy as np
 import onnx
-from models import CLOCKS, PAUSE, TURN, inputs_of
+from models import CLOCKS, MEASUREMENT_SECONDS, PAUSE, inputs_of
 from runtimes import Run, peers
 
 import tvmlite
@@ -135,15 +135,15 @@ def _row(name: str, model: onnx.ModelProto, path: Path, budget: str, options: ar
     runs |= {key: [run] for key, run in others.items()}
     answers = zip(runs["tuned"][0](), runs["onnxruntime"][0](), strict=True)
     gap = max(relative_gap(a, b) for a, b in answers)
-    turns = in_turns(runs, options.rounds, CLOCKS[options.clock])
-    gain, low, high = _ratio(turns["untuned"], turns["tuned"])
-    ours = turns["tuned"]
+    seconds = interleave(runs, options.rounds, CLOCKS[options.clock])
+    gain, low, high = _ratio(seconds["untuned"], seconds["tuned"])
+    ours = seconds["tuned"]
     if same:
-        ours = [(a + b) / 2 for a, b in zip(turns["untuned"], turns["tuned"], strict=True)]
-    peer, *_ = _ratio(ours, turns["onnxruntime"])
-    ahead, bar = min(_ratio(turns[key], ours)[0] for key in others), BARS.get(name, 0.0)
+        ours = [(a + b) / 2 for a, b in zip(seconds["untuned"], seconds["tuned"], strict=True)]
+    peer, *_ = _ratio(ours, seconds["onnxruntime"])
+    ahead, bar = min(_ratio(seconds[key], ours)[0] for key in others), BARS.get(name, 0.0)
     times = "  ".join(
-        f"{np.median(turns[key]) * 1e3:11.3f}" if key in runs else f"{'-':>11}"
+        f"{np.median(seconds[key]) * 1e3:11.3f}" if key in runs else f"{'-':>11}"
         for key in ("untuned", "tuned", *PEERS)
     )
     verdict = f"  WRONG by {gap:.1e}" if not gap <= TOLERANCE else ""
@@ -164,7 +164,7 @@ def _of_copies(lib: CompiledModule, inputs: Mapping[str, np.ndarray]) -> list[Ru
     return [lambda one=one: list(one.run(inputs).values()) for one in copies]
 
 
-def in_turns(
+def interleave(
     runs: Mapping[str, Sequence[Run]], rounds: int, clock: Callable[[], float]
 ) -> dict[str, list[float]]:
     """The median seconds of a call in each measurement. The order differs in each round, so that none always
@@ -178,7 +178,7 @@ def in_turns(
             time.sleep(PAUSE)
             run()
             seconds: list[float] = []
-            end = time.perf_counter() + TURN
+            end = time.perf_counter() + MEASUREMENT_SECONDS
             while time.perf_counter() < end or not seconds:
                 start = clock()
                 run()

@@ -38,7 +38,7 @@ from tvmlite.techniques.winograd.operator import CONVOLUTION, WEIGHT_TRANSFORM
 LANES = 16
 SHAPES = ["56x64", "28x128", "14x256", "7x512"]
 DENSE_SHAPES = ["128x768x2304", "128x768x768", "128x768x3072", "128x3072x768", "128x384x1536", "50x256x1024"]
-TURN = 5e-3
+MEASUREMENT_SECONDS = 5e-3
 """The least duration of a measurement, in seconds."""
 
 
@@ -113,7 +113,7 @@ def _times(shapes: list[str], rounds: int) -> int:
         data, want = blocks(image), reference(image, weight)
         runs = [convolution(size, channels, outputs, weight, tile) for tile in (0, 2, 4)]
         errors = [relative_error(run(data), want) for run in runs]
-        least = _in_turns([partial(run, data) for run in runs], rounds)
+        least = _interleave([partial(run, data) for run in runs], rounds)
         work = 2 * 9 * channels * outputs * size**2
         _print_row(f"{shape:>12}", least, work, errors)
     return 0
@@ -147,19 +147,19 @@ def _dense_times(shapes: list[str], rounds: int) -> int:
         want = data.astype("float64") @ weight.T.astype("float64")
         runs = [layer(rows, weight, quick) for quick in (False, True)]
         errors = [relative_error(run(data), want) for run in runs]
-        least = _in_turns([partial(run, data) for run in runs], rounds)
+        least = _interleave([partial(run, data) for run in runs], rounds)
         work = 2 * rows * terms * columns
         _print_row(f"{shape:>14}", least, work, errors)
     return 0
 
 
-def _in_turns(calls: list[Callable[[], object]], rounds: int) -> list[float]:
+def _interleave(calls: list[Callable[[], object]], rounds: int) -> list[float]:
     """The minimum seconds of a call of each, in interleaved runs."""
     least = [math.inf] * len(calls)
     for _ in range(rounds):
         for number, call in enumerate(calls):
             call()
-            end = time.perf_counter() + TURN
+            end = time.perf_counter() + MEASUREMENT_SECONDS
             while time.perf_counter() < end:
                 start = time.process_time()
                 call()

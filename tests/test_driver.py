@@ -377,7 +377,7 @@ def test_compiled_bytes_do_not_depend_on_the_hash_seed(tmp_path: Path) -> None:
 @pytest.fixture
 def three_processes(monkeypatch: pytest.MonkeyPatch, empty_cache: Path) -> None:
     monkeypatch.setattr(forked_work, "processors", lambda: 3)
-    monkeypatch.setattr(forked_work, "ENOUGH", 1)
+    monkeypatch.setattr(forked_work, "FEWEST_ITEMS", 1)
 
 
 @pytest.mark.slow

@@ -84,15 +84,15 @@ def test_a_candidate_never_undisturbed_is_counted_with_its_least_time() -> None:
     runner.measure("task", FIRST)
 
     assert runner.measure("task", SECOND) == Outcome((1.3,) * 3)
-    assert len(machine.compared) == steady.PATIENCE
+    assert len(machine.compared) == steady.ATTEMPTS
     assert runner.summary() == "candidates that were never timed undisturbed: 1"
 
 
 def test_a_much_slower_candidate_is_not_compared_with_the_yardstick() -> None:
-    machine = Machine({FIRST: evenly(1.0), SECOND: evenly(steady.CLOSE)})
+    machine = Machine({FIRST: evenly(1.0), SECOND: evenly(steady.COMPARABLE)})
     runner = steady.Steady(machine)
 
-    assert runner.compare("task", [FIRST, SECOND]) == [evenly(1.0), evenly(steady.CLOSE)]
+    assert runner.compare("task", [FIRST, SECOND]) == [evenly(1.0), evenly(steady.COMPARABLE)]
     assert machine.compared == []
 
 

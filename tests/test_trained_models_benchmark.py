@@ -24,7 +24,7 @@ fetch = importlib.import_module("trained.fetch")
 inputs = importlib.import_module("trained.inputs")
 listing = importlib.import_module("trained.listing")
 summary = importlib.import_module("trained.summary")
-witness = importlib.import_module("trained.witness")
+reference = importlib.import_module("trained.reference")
 
 
 def model(
@@ -247,8 +247,8 @@ def test_a_model_with_a_quantized_subgraph_counts_as_quantized() -> None:
     )
     node = helper.make_node("If", ["c"], ["y"], then_branch=inner, else_branch=inner)
 
-    assert witness.is_quantized(model({}, [node]).graph)
-    assert not witness.is_quantized(model({}, [helper.make_node("Conv", ["x", "w"], ["y"])]).graph)
+    assert reference.is_quantized(model({}, [node]).graph)
+    assert not reference.is_quantized(model({}, [helper.make_node("Conv", ["x", "w"], ["y"])]).graph)
 
 
 def test_outputs_differ_by_shape_by_dtype_or_by_value() -> None:
@@ -306,7 +306,7 @@ def test_results_unstable_in_onnxruntime_are_neither_right_nor_wrong(
 ) -> None:
     said = events(
         ("model", {"quantized": True, "nodes": 1}),
-        ("witnessed", {"shapes": [], "sensitivity": sensitivity}),
+        ("reference run", {"shapes": [], "sensitivity": sensitivity}),
         ("compared", {"size": 0, "gap": 0.1, "why": "y"}),
     )
 
@@ -320,7 +320,7 @@ def test_weights_are_nudged_unless_they_are_integers() -> None:
         "whole": np.ones(3, np.float32),
     }
     made = model({}, tables=tables)
-    witness.nudge_weights(made)
+    reference.perturb_weights(made)
 
     moved = {one.name: numpy_helper.to_array(one) for one in made.graph.initializer}
     assert 0 < np.abs(moved["w"] - tables["w"]).max() < 2e-6
@@ -330,7 +330,7 @@ def test_weights_are_nudged_unless_they_are_integers() -> None:
 
 def test_nudging_changes_only_floats_by_little() -> None:
     given = {"x": np.full(100, 3.5, np.float32), "ids": np.arange(4), "float_ids": np.arange(4.0)}
-    moved = witness.nudged(given)
+    moved = reference.perturbed(given)
 
     assert 0 < np.abs(moved["x"] - 3.5).max() < 3e-4
     assert moved["x"].dtype == np.float32

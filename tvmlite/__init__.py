@@ -40,7 +40,7 @@ _MODULES = {
     "zoo": "tvmlite.relay.onnx.light_models",
 }
 
-_PLACES = {
+_DEFINED_IN = {
     "Target": "tvmlite.machine.target",
     "TvmliteError": "tvmlite.core.errors",
     "build": "tvmlite.driver",
@@ -82,8 +82,8 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     if name in _MODULES:
         return importlib.import_module(_MODULES[name])
-    if name in _PLACES:
-        return _loaded(_PLACES[name], name)
+    if name in _DEFINED_IN:
+        return _loaded(_DEFINED_IN[name], name)
     raise AttributeError(f"module 'tvmlite' has no attribute {name!r}")
 
 

@@ -143,8 +143,8 @@ def compile(
         report = Report.of(kernels, choices, pass_times, times, tuple(table.asked.values()))
         lib = CompiledModule.link(fused, target, entry, constants, kernels, report)
     options = {"opt_level": opt_level, "precision": precision, "error_bound": error_bound}
-    again = partial(compile, target=target, name=name, records=records, **options)
-    lib.origin = Origin(module, again)
+    recompile = partial(compile, target=target, name=name, records=records, **options)
+    lib.origin = Origin(module, recompile)
     if reference is not None and not process.reason_not_to_run(target):
         reference.compare("the compiled library computes something else", fused, lib(*reference.arguments))
     return lib
@@ -153,18 +153,18 @@ def compile(
 def _with_levels(compile_for: Callable[..., CompiledModule], targets: Mapping[str, Target]) -> CompiledModule:
     """Compile the model for each of ``targets``, processor levels in ascending order. Return the module of
     the highest level that runs here (of the first if none does), with the code of all levels."""
-    levels, here = [], None
+    levels, runnable = [], None
     for name, target in targets.items():
         made = compile_for(target=target)
         constants, labels = made.constants.without_blob(), made.kernel_labels
         levels.append(
             Level(name, target, made.entry, constants, made.kernels, labels, made.module, made.report)
         )
-        if here is None or not process.reason_not_to_run(target):
-            here = made
-    assert here is not None, "there is a level"
-    here.levels = tuple(levels)
-    return here
+        if runnable is None or not process.reason_not_to_run(target):
+            runnable = made
+    assert runnable is not None, "there is a level"
+    runnable.levels = tuple(levels)
+    return runnable
 
 
 def _kernels(
@@ -242,8 +242,8 @@ def check_compile_options(where: str, **given: Any) -> None:
         if name not in _OPTIONS:
             raise InputError(f"{where}: there is no option {name}; there are {', '.join(_OPTIONS)}")
         kinds, expected = _OPTIONS[name]
-        holds = callable(value) if Callable in kinds else isinstance(value, kinds)  # type: ignore[arg-type]
-        if not holds and not (value is None and NoneType in kinds):
+        is_valid = callable(value) if Callable in kinds else isinstance(value, kinds)  # type: ignore[arg-type]
+        if not is_valid and not (value is None and NoneType in kinds):
             raise InputError(f"{where}: {name} is {show(value)}, expected {expected}")
 
 

@@ -21,14 +21,14 @@ PAUSE = 0.05
 class Effort:
     """``groups`` groups of ``rounds`` measurements of ``seconds`` each; the result of a group is its median.
 
-    Groups are ``apart`` seconds apart: another virtual machine may share the core for a second or two. In
-    this time loops of only multiply-adds keep their speed, and those with loads lose a third.
+    Groups are ``group_pause`` seconds apart: another virtual machine may share the core for a second or two.
+    In this time loops of only multiply-adds keep their speed, and those with loads lose a third.
     """
 
     groups: int = 8
     rounds: int = 9
     seconds: float = 3e-3
-    apart: float = 0.25
+    group_pause: float = 0.25
 
 
 QUICK = Effort(2, 5, 1e-3, 0.0)
@@ -68,7 +68,7 @@ def share_of_peak(call: Call, work: float, peak: Callable[[], float], effort: Ef
     number = calls_for(call, effort.seconds)
     peaks, taken = [], []
     for _ in range(effort.groups):
-        time.sleep(effort.apart)
+        time.sleep(effort.group_pause)
         group = [], []
         for _ in range(effort.rounds):
             group[0].append(peak())
@@ -91,7 +91,7 @@ def interleaved(
     numbers = {name: calls_for(call, effort.seconds) for name, call in calls.items()}
     found: dict[str, list[float]] = {name: [] for name in calls}
     for _ in range(effort.groups):
-        time.sleep(effort.apart)
+        time.sleep(effort.group_pause)
         taken: dict[str, list[float]] = {name: [] for name in calls}
         for _ in range(effort.rounds):
             for name, call in calls.items():

@@ -19,7 +19,7 @@ CHAINS = 12
 """The number of accumulators of a loop: more than the latency times the number of ports, and few enough that
 they fit into 16 registers together with an operand."""
 
-TURNS = 400_000
+ITERATIONS = 400_000
 """Loop iterations of a measurement: about 3 ms at 8 cycles each."""
 
 _LOOP = """
@@ -83,8 +83,8 @@ def multiply_add(dtype: str) -> Callable[[], float]:
 
     def measure() -> float:
         start = time.process_time()
-        run(TURNS, out.ctypes.data)
-        return operations * CHAINS * TURNS / (time.process_time() - start)
+        run(ITERATIONS, out.ctypes.data)
+        return operations * CHAINS * ITERATIONS / (time.process_time() - start)
 
     return measure
 
@@ -134,14 +134,14 @@ def read(megabytes: int) -> Callable[[], float]:
     whole = np.ones(size + 64, "uint8")
     first = whole.ctypes.data + -whole.ctypes.data % 64
     out = np.zeros(_LINES * 16, "int32")
-    turns = max(2, 64 // megabytes)
+    iterations = max(2, 64 // megabytes)
 
     def rate(streams: int, run: Callable[..., None]) -> float:
         run(size // streams, first, out.ctypes.data)  # what others have left in the caches is none of it
         start = time.process_time()
-        for _ in range(turns):
+        for _ in range(iterations):
             run(size // streams, first, out.ctypes.data)
-        return turns * size / (time.process_time() - start)
+        return iterations * size / (time.process_time() - start)
 
     pointer = ctypes.c_void_p
     loops = [(n, _function(_reading(n, size), ctypes.c_int64, pointer, pointer)) for n in STREAMS]

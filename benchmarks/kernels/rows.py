@@ -38,13 +38,13 @@ def _reduce_in_vectors(s: te.Schedule, tensor: te.Tensor, host: te.Tensor, place
 
 def _in_vectors(s: te.Schedule, tensor: te.Tensor, row: te.IterVar, column: te.IterVar) -> te.IterVar:
     """Process several vectors of the inner rows per iteration; returns the loop over these iterations."""
-    turns, block = s[tensor].split(column, VECTORS * LANES)
+    outer, block = s[tensor].split(column, VECTORS * LANES)
     vectors, lane = s[tensor].split(block, LANES)
-    s[tensor].reorder(turns, row, vectors, lane)
+    s[tensor].reorder(outer, row, vectors, lane)
     s[tensor].unroll(row)
     s[tensor].unroll(vectors)
     s[tensor].vectorize(lane)
-    return turns
+    return outer
 
 
 def softmax(rows: int = 1024, columns: int = 1024) -> Case:
@@ -81,8 +81,8 @@ def _softmax_in_rows(
     _in_vectors(s, y, row, y.op.axis[1])
     _reduce_in_vectors(s, most, y, place)
     s[power].compute_at(s[y], place)
-    turns = _in_vectors(s, power, *power.op.axis)
-    s[power].prefetch(x, turns, ROWS * columns // (VECTORS * LANES))
+    outer = _in_vectors(s, power, *power.op.axis)
+    s[power].prefetch(x, outer, ROWS * columns // (VECTORS * LANES))
     _reduce_in_vectors(s, total, y, place)
     s[inverse].compute_at(s[y], place)
 

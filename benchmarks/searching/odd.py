@@ -66,7 +66,7 @@ def _resized(dice: _Dice) -> Drawn:
     return [(1, dice.size(3, 64), height, width)], f'image.resize2d(%p0, size={size}, method="{method}")'
 
 
-def _joined(dice: _Dice) -> Drawn:
+def _concatenated(dice: _Dice) -> Drawn:
     rows, axis = dice.size(20, 400), dice.size(0 + 1, 2) - 1
     wide, other = dice.size(30, 600), dice.size(30, 600)
     shapes = [(rows, wide), (rows, other)] if axis else [(wide, rows), (other, rows)]
@@ -161,21 +161,21 @@ def _in_groups(dice: _Dice) -> Drawn:
     return _convolved(dice, inputs, outputs, groups, int(dice.one(1, 3)))  # type: ignore[call-overload]
 
 
-def _by_itself(dice: _Dice) -> Drawn:
+def _depthwise(dice: _Dice) -> Drawn:
     channels = dice.size(5, 90)
     return _convolved(dice, channels, channels, channels, int(dice.one(3, 5)))  # type: ignore[call-overload]
 
 
-def _over_time(dice: _Dice) -> Drawn:
+def _conv1d(dice: _Dice) -> Drawn:
     inputs, outputs, kernel = dice.size(3, 60), dice.size(3, 60), int(dice.one(1, 3, 5, 9))  # type: ignore[call-overload]
     body = f"nn.conv1d(%p0, %p1, channels={outputs}, kernel_size=[{kernel}])"
     return [(dice.size(1, 3), inputs, dice.size(50, 900)), (outputs, inputs, kernel)], body
 
 
 FAMILIES: tuple[Callable[[_Dice], Drawn], ...] = (
-    *(_transposed, _bordered, _repeated, _resized, _joined, _sliced, _pointwise),
+    *(_transposed, _bordered, _repeated, _resized, _concatenated, _sliced, _pointwise),
     *(_reduced, _distances, _softmax, _normed, _pooled, _product, _products),
-    *(_first, _odd_channels, _in_groups, _by_itself, _over_time),
+    *(_first, _odd_channels, _in_groups, _depthwise, _conv1d),
 )
 
 

@@ -26,7 +26,7 @@ class Rate:
 
     trials: int
     seconds: float
-    thinking: float
+    searching: float
     measuring: float
 
     @staticmethod
@@ -35,15 +35,15 @@ class Rate:
         return Rate(
             sum(r.trials for r in rates),
             sum(r.seconds for r in rates),
-            sum(r.thinking for r in rates),
+            sum(r.searching for r in rates),
             sum(r.measuring for r in rates),
         )
 
     def __str__(self) -> str:
-        here, there = (1e3 * used / self.trials for used in (self.thinking, self.measuring))
+        own, children = (1e3 * used / self.trials for used in (self.searching, self.measuring))
         return (
             f"{60 * self.trials / self.seconds:4.0f} trials a minute; processor time of a trial: "
-            f"{here:.0f} ms to think and build, {there:.0f} ms to compile and measure"
+            f"{own:.0f} ms to think and build, {children:.0f} ms to compile and measure"
         )
 
 
@@ -63,15 +63,15 @@ def convolutions(model: str) -> Iterator[Task]:
 def rate(task: Task, trials: int) -> Rate:
     """Search ``task`` on one thread without prior knowledge, and time it including the creation of the
     space."""
-    before, started = _used(), time.monotonic()
+    before, started = _processor_seconds(), time.monotonic()
     with autotune.LocalRunner() as runner:
         done = engine.run(autotune.XGBTuner(task), runner, trials).trials
     seconds = time.monotonic() - started
-    here, there = (after - old for after, old in zip(_used(), before, strict=True))
-    return Rate(done, seconds, here, there)
+    own, children = (after - old for after, old in zip(_processor_seconds(), before, strict=True))
+    return Rate(done, seconds, own, children)
 
 
-def _used() -> tuple[float, float]:
+def _processor_seconds() -> tuple[float, float]:
     """Seconds of processor time of this process, and of its finished child processes."""
-    here, there = (resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
-    return here.ru_utime + here.ru_stime, there.ru_utime + there.ru_stime
+    own, children = (resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+    return own.ru_utime + own.ru_stime, children.ru_utime + children.ru_stime

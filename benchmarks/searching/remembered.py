@@ -16,7 +16,7 @@ SHARE = "share"
 """The key of lines that hold a share, not an outcome."""
 
 
-class Remembered:
+class CachingRunner:
     """A runner that wraps ``machine`` and stores the outcome of each candidate in the file at ``path``.
 
     So every search gets the same time for the same code, and a search can be repeated in seconds. A candidate
@@ -31,14 +31,14 @@ class Remembered:
         self.measured = 0
         if path.exists():
             for line in path.read_text(encoding="utf-8").splitlines():
-                key, *told = json.loads(line)
+                key, *values = json.loads(line)
                 if key == YARDSTICK:
-                    task, text, signature, target, cost = told
+                    task, text, signature, target, cost = values
                     machine.yardsticks[task] = Candidate(text, signature, Target.parse(target)), cost
                 elif key == SHARE:
-                    self.shares[told[0]] = told[1]
+                    self.shares[values[0]] = values[1]
                 else:
-                    costs, error, message = told
+                    costs, error, message = values
                     self.known[key] = Outcome(tuple(costs), error, message)
 
     def prepare(self, task: str, reference: Candidate, seed: int) -> None:
@@ -50,10 +50,10 @@ class Remembered:
             outcome = self.machine.measure(task, candidate)
             self.measured += 1
             self.known[key] = outcome
-            self._keep(key, list(outcome.costs), outcome.error, outcome.message)
+            self._append(key, list(outcome.costs), outcome.error, outcome.message)
             yardstick, cost = self.machine.yardsticks.get(task, (None, 0.0))
             if yardstick is candidate:
-                self._keep(
+                self._append(
                     YARDSTICK, task, yardstick.ir_text, yardstick.signature, str(yardstick.target), cost
                 )
         return self.known[key]
@@ -61,18 +61,18 @@ class Remembered:
     def compare(self, task: str, candidates: list[Candidate]) -> list[Outcome]:
         return [self.measure(task, candidate) for candidate in candidates]
 
-    def share(self, candidate: Candidate, turn: int, measured: Callable[[], float]) -> float:
-        """The share of the candidate, ``measured`` when it is first requested with this number ``turn``."""
-        key = f"{_key(candidate)} {turn}"
+    def share(self, candidate: Candidate, repeat: int, measured: Callable[[], float]) -> float:
+        """The share of the candidate, ``measured`` when it is first requested with this number ``repeat``."""
+        key = f"{_key(candidate)} {repeat}"
         if key not in self.shares:
             self.shares[key] = measured()
-            self._keep(SHARE, key, self.shares[key])
+            self._append(SHARE, key, self.shares[key])
         return self.shares[key]
 
     def close(self) -> None:
         self.machine.close()
 
-    def _keep(self, *line: object) -> None:
+    def _append(self, *line: object) -> None:
         with self.path.open("a", encoding="utf-8") as file:
             file.write(json.dumps(line) + "\n")
 

@@ -7,18 +7,18 @@ import statistics
 
 from tvmlite.autotune.measure import Candidate, LocalRunner, Outcome
 
-CLOSE = 1.7
+COMPARABLE = 1.7
 """A candidate that is at least this many times slower than the best is not timed together with the yardstick:
 other programs on the same core do not make a good candidate slower by more than this factor."""
 
-QUICKER = 0.9
+REPLACING = 0.9
 """A candidate that takes less than this part of the yardstick's time replaces it. If every candidate that
 seems faster replaced it, the yardstick would always be a lucky one."""
 
-QUIET = 1.08
+UNDISTURBED = 1.08
 """If the yardstick takes longer than this factor times its best time, other programs are running."""
 
-PATIENCE = 2
+ATTEMPTS = 2
 """The number of attempts to time the yardstick undisturbed, of about two tenths of a second each."""
 
 
@@ -47,11 +47,11 @@ class Steady:
             return outcome
         if task not in self.yardsticks:
             self.yardsticks[task] = candidate, min(outcome.costs)
-        elif statistics.median(outcome.costs) < CLOSE * self._best.get(task, self.yardsticks[task][1]):
-            outcome = self._beside(task, candidate, outcome)
+        elif statistics.median(outcome.costs) < COMPARABLE * self._best.get(task, self.yardsticks[task][1]):
+            outcome = self._with_yardstick(task, candidate, outcome)
         cost = statistics.median(outcome.costs)
         self._best[task] = min(self._best.get(task, cost), cost)
-        if cost < QUICKER * self.yardsticks[task][1]:
+        if cost < REPLACING * self.yardsticks[task][1]:
             self.yardsticks[task] = candidate, cost
         return outcome
 
@@ -65,24 +65,26 @@ class Steady:
         """A line that says to which degree the times can be compared."""
         return f"candidates that were never timed undisturbed: {self.disturbed}"
 
-    def _beside(self, task: str, candidate: Candidate, alone: Outcome) -> Outcome:
+    def _with_yardstick(self, task: str, candidate: Candidate, alone: Outcome) -> Outcome:
         """The times of ``candidate`` while the yardstick is at its best speed; ``alone`` if the two cannot be
         timed together, and the smallest of all times if the yardstick is never at its best speed."""
         yardstick, quickest = self.yardsticks[task]
         taken = list(alone.costs)
-        for _ in range(PATIENCE):
-            beside, found = self.machine.compare(task, [yardstick, candidate])
-            if beside.error or found.error:
+        for _ in range(ATTEMPTS):
+            reference, found = self.machine.compare(task, [yardstick, candidate])
+            if reference.error or found.error:
                 return alone
-            quickest = min(quickest, heapq.nsmallest(3, beside.costs)[-1])
+            quickest = min(quickest, heapq.nsmallest(3, reference.costs)[-1])
             self.yardsticks[task] = yardstick, quickest
-            quiet = [
+            undisturbed = [
                 cost
-                for before, cost, after in zip(beside.costs, found.costs, beside.costs[1:], strict=False)
-                if max(before, after) <= QUIET * quickest
+                for before, cost, after in zip(
+                    reference.costs, found.costs, reference.costs[1:], strict=False
+                )
+                if max(before, after) <= UNDISTURBED * quickest
             ]
             taken += found.costs
-            if len(quiet) >= 3:
-                return Outcome(tuple(heapq.nsmallest(3, quiet)))
+            if len(undisturbed) >= 3:
+                return Outcome(tuple(heapq.nsmallest(3, undisturbed)))
         self.disturbed += 1
         return Outcome(tuple(heapq.nsmallest(3, taken)))

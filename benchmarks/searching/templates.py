@@ -100,9 +100,9 @@ def softmax(rows: int, columns: int) -> tuple[te.Schedule, list[te.Tensor]]:
         cfg.define_split(f"{tensor.name}.columns", columns, num_outputs=3, policy="power2", max_factor=128)
         cfg.define_knob(f"{tensor.name}.order", ["rows outside", "rows inside"])
         if tensor is result or cfg["power"].val == "stored":
-            turns, several, lane = cfg[f"{tensor.name}.columns"].apply(s, tensor, axis[1])
+            outer, several, lane = cfg[f"{tensor.name}.columns"].apply(s, tensor, axis[1])
             if cfg[f"{tensor.name}.order"].val == "rows inside":
-                s[tensor].reorder(turns, axis[0], several, lane)
+                s[tensor].reorder(outer, axis[0], several, lane)
             s[tensor].unroll(several)
             s[tensor].vectorize(lane)
     return s, [x, result]
@@ -121,12 +121,12 @@ def _partial(
     partial = s.rfactor(tensor, block, 1)
     s[partial].compute_at(s[host], place)
     row, lanes = s[partial].op.axis
-    (turns,) = s[partial].op.reduce_axis
+    (outer,) = s[partial].op.reduce_axis
     several, lane = s[partial].split(lanes, factor=cfg[f"{name}.parts"].size[2])
     if cfg[f"{name}.order"].val == "rows inside":
-        s[partial].reorder(turns, row, several, lane)
+        s[partial].reorder(outer, row, several, lane)
     else:
-        s[partial].reorder(row, turns, several, lane)
+        s[partial].reorder(row, outer, several, lane)
     s[partial].unroll(several)
     s[partial].vectorize(lane)
     s[tensor].compute_at(s[host], place)

@@ -41,8 +41,8 @@ RATE = re.compile(r"^sr$|sampl\w*.?rate", re.IGNORECASE)
 
 def made_inputs(model: onnx.ModelProto, hint: Hint = Hint(), seed: int = 0) -> list[dict[str, np.ndarray]]:
     """Inputs by name: two sets of different sizes if ``model`` or ``hint`` has symbolic dimensions."""
-    held = {one.name for one in model.graph.initializer}
-    values = [one for one in model.graph.input if one.name not in held]
+    initializers = {one.name for one in model.graph.initializer}
+    values = [one for one in model.graph.input if one.name not in initializers]
     shapes = {one.name: _shape(one) for one in values}
     dtypes = {one.name: _dtype(one) for one in values}
     limits = id_limits(model.graph)
@@ -50,7 +50,7 @@ def made_inputs(model: onnx.ModelProto, hint: Hint = Hint(), seed: int = 0) -> l
     for size in range(2 if _is_open(shapes, hint) else 1):
         sized = _sized(shapes, dtypes, hint, size)
         random = np.random.default_rng(seed + size)
-        longest = max((sized[name][axis] for name, axis in _lengthwise(shapes)), default=1)
+        longest = max((sized[name][axis] for name, axis in _length_axes(shapes)), default=1)
         made.append(
             {
                 name: _values(
@@ -80,13 +80,13 @@ def _dtype(value: onnx.ValueInfoProto) -> np.dtype:
 
 
 def _is_open(shapes: Mapping[str, Shape], hint: Hint) -> bool:
-    told = [*hint.dims.values(), *(one["shapes"] for one in hint.inputs.values() if "shapes" in one)]
-    if told:
-        return any(len(one) > 1 for one in told)
+    given = [*hint.dims.values(), *(one["shapes"] for one in hint.inputs.values() if "shapes" in one)]
+    if given:
+        return any(len(one) > 1 for one in given)
     return any(isinstance(extent, str) for shape in shapes.values() for extent in shape)
 
 
-def _lengthwise(shapes: Mapping[str, Shape]) -> list[tuple[str, int]]:
+def _length_axes(shapes: Mapping[str, Shape]) -> list[tuple[str, int]]:
     """The inputs and axes with symbolic extents that are along time or words."""
     return [
         (name, axis)
@@ -107,9 +107,9 @@ def _sized(
     extents: dict[str, int] = {name: values[min(size, len(values) - 1)] for name, values in hint.dims.items()}
     made = {}
     for name, shape in shapes.items():
-        told = hint.inputs.get(name, {}).get("shapes")
-        if told is not None:
-            made[name] = tuple(told[min(size, len(told) - 1)])
+        given = hint.inputs.get(name, {}).get("shapes")
+        if given is not None:
+            made[name] = tuple(given[min(size, len(given) - 1)])
             continue
         for axis, extent in enumerate(shape):
             if isinstance(extent, str):
@@ -139,17 +139,17 @@ def _values(
     name: str,
     dtype: np.dtype,
     shape: tuple[int, ...],
-    told: Mapping[str, Any],
+    given: Mapping[str, Any],
     limits: Mapping[str, int],
     longest: int,
     size: int,
     random: np.random.Generator,
 ) -> np.ndarray:
-    """Values for one input: as given by ``told``, or as its name and type suggest."""
-    if "fill" in told:
-        return np.broadcast_to(np.asarray(told["fill"], dtype), shape).copy()
-    if "high" in told:
-        return random.integers(told.get("low", 0), told["high"], shape).astype(dtype)
+    """Values for one input: as given by ``given``, or as its name and type suggest."""
+    if "fill" in given:
+        return np.broadcast_to(np.asarray(given["fill"], dtype), shape).copy()
+    if "high" in given:
+        return random.integers(given.get("low", 0), given["high"], shape).astype(dtype)
     if name in limits:
         return random.integers(0, limits[name], shape).astype(dtype)
     if dtype.kind == "f":

@@ -39,8 +39,8 @@ def check_record(name: str, events: Sequence[Record], tolerance: tuple[float, fl
         made |= {
             key: named["compiled"][key] for key in ("seconds", "processor_seconds", "peak_gb", "kernels")
         }
-    if "witnessed" in named:
-        made["shapes"] = named["witnessed"]["shapes"]
+    if "reference run" in named:
+        made["shapes"] = named["reference run"]["shapes"]
     compared = [one for one in events if one["event"] == "compared"]
     if compared:
         worst = max(compared, key=lambda one: one["gap"])
@@ -58,7 +58,7 @@ def check_record(name: str, events: Sequence[Record], tolerance: tuple[float, fl
             return made | {"verdict": verdict, "why": reason + named[event]["why"]}
     if compared and made["gap"] <= tolerance[made["quantized"]]:
         return made | {"verdict": "right"}
-    sensitivity = named.get("witnessed", {}).get("sensitivity", 0.0)
+    sensitivity = named.get("reference run", {}).get("sensitivity", 0.0)
     if compared and made["gap"] <= UNSTEADY * sensitivity < math.inf:
         why = f"{made['why']}: ONNX Runtime's own moves by {sensitivity:.1e}"
         return made | {"verdict": "unsteady", "why": why}
@@ -96,8 +96,8 @@ def check_row(record: Record) -> str:
     """A row of the table of checks."""
     cold = f"{record['seconds']:6.1f} s  {record['peak_gb']:5.2f} GB" if "seconds" in record else f"{'-':>18}"
     off = f"{record['gap']:8.1e}" if "gap" in record else f"{'-':>8}"
-    said = "" if record["verdict"] == "right" else f"  {_one_line(record['why'])}"
-    return f"{record['model'][:44]:44}  {record['verdict']:8}  {off}  {cold}{said}"
+    remark = "" if record["verdict"] == "right" else f"  {_one_line(record['why'])}"
+    return f"{record['model'][:44]:44}  {record['verdict']:8}  {off}  {cold}{remark}"
 
 
 def time_row(record: Record) -> str:
@@ -111,9 +111,9 @@ def time_row(record: Record) -> str:
         for name in ("tvmlite", "loaded", *PEERS)
     )
     slower = "  slower" if speed(record) < SLOWER else ""
-    said = "".join(f"  ({name} left out: {_one_line(why)})" for name, why in record["left_out"].items())
+    remark = "".join(f"  ({name} left out: {_one_line(why)})" for name, why in record["left_out"].items())
     ratios = f"{speed(record):6.2f}|{speed(record, 'least'):6.2f}  {loaded_ratio(record):6.2f}"
-    return f"{head} {record['size'] + 1}{cells}  {ratios}  {record['load']:5.2f}{slower}{said}"
+    return f"{head} {record['size'] + 1}{cells}  {ratios}  {record['load']:5.2f}{slower}{remark}"
 
 
 def summary(records: Iterable[Record]) -> str:

@@ -2,7 +2,7 @@
 
     python -m trained.worker STAGE JOB.json
 
-The stages are ``witness`` (the reference results of ONNX Runtime), ``check`` (a cold compilation, the
+The stages are ``reference`` (the reference results of ONNX Runtime), ``check`` (a cold compilation, the
 comparison of its results with these, and the export of the library), ``peer`` (whether OpenVINO can run the
 model without crashing), ``time`` (interleaved runs of the runtimes) and ``loaded`` (runs of the exported
 library in a process that only loads it). A stage appends its events to the job's file ``events``, one line of
@@ -26,12 +26,12 @@ import numpy as np
 
 from trained.answers import QUANTIZED_TOLERANCE, TOLERANCE, as_array, differing, gap, load
 from trained.events import first_line, say
-from trained.witness import witness
+from trained.reference import reference_run
 
 PAUSE = 0.2
 """Seconds between runtimes: the threads of some spin after a run."""
 
-TURN = 0.1
+MEASUREMENT_SECONDS = 0.1
 """The least duration of a measurement, in seconds."""
 
 CLOCKS: dict[str, Callable[[], float]] = {"wall": time.perf_counter, "cpu": time.process_time}
@@ -43,7 +43,8 @@ def main() -> None:
     job = json.loads(Path(path).read_text())
     limit = int(job["memory"] * 2**30)
     resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
-    {"witness": witness, "check": check, "peer": peer, "time": in_turns, "loaded": loaded}[stage](job)
+    stages = {"reference": reference_run, "check": check, "peer": peer, "time": time_interleaved}
+    (stages | {"loaded": loaded})[stage](job)
 
 
 def check(job: Mapping[str, Any]) -> None:
@@ -54,7 +55,7 @@ def check(job: Mapping[str, Any]) -> None:
     from tvmlite.relay.frontend import from_onnx
 
     try:
-        lib = compile(from_onnx(job["path"], told_shapes(job)))
+        lib = compile(from_onnx(job["path"], given_shapes(job)))
         seconds = time.perf_counter() - start
         # VmHWM is of this program alone; getrusage would include the process from which it was forked.
         peak = re.search(r"VmHWM:\s+(\d+) kB", Path("/proc/self/status").read_text())
@@ -109,7 +110,7 @@ def peer(job: Mapping[str, Any]) -> None:
         say(job, "peer", name="openvino", why=" ".join(str(error).split())[:300])
 
 
-def in_turns(job: Mapping[str, Any]) -> None:
+def time_interleaved(job: Mapping[str, Any]) -> None:
     """Time tvmlite, the peers, and the exported library in a process that only loads it, at every size."""
     os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[: job["threads"]])
     import runtimes
@@ -118,7 +119,7 @@ def in_turns(job: Mapping[str, Any]) -> None:
     from tvmlite.driver import compile
     from tvmlite.relay.frontend import from_onnx
 
-    lib = compile(from_onnx(job["path"], told_shapes(job)))
+    lib = compile(from_onnx(job["path"], given_shapes(job)))
     runtime.set_num_threads(job["threads"])
     makers = {"onnxruntime": runtimes.onnxruntime_runs, "openvino": runtimes.openvino_runs}
     peers = {name: makers[name](job["path"], job["threads"]) for name in job["peers"]}
@@ -131,24 +132,24 @@ def in_turns(job: Mapping[str, Any]) -> None:
     ) as child:
         for size, (inputs, answers) in enumerate(zip(load(job["inputs"]), load(job["answers"]), strict=True)):
             runs = {name: make(inputs) for name, make in peers.items()}
-            runs = dict(_right_peers(job, runs, list(answers.values()), tolerance, size))
+            runs = dict(_correct_peers(job, runs, list(answers.values()), tolerance, size))
             ours = {"tvmlite": lambda given=inputs: lib.run(given)}
-            turns: dict[str, list[float]] = {name: [] for name in (*ours, "loaded", *runs)}
+            times: dict[str, list[float]] = {name: [] for name in (*ours, "loaded", *runs)}
             for _ in range(job["rounds"]):
                 for name, run in (ours | runs).items():
                     time.sleep(PAUSE)
-                    turns[name] += turn(run, job["clock"])
+                    times[name] += measure(run, job["clock"])
                     if name == "tvmlite":
                         time.sleep(PAUSE)
-                        turns["loaded"] += _turn_of(child, size)
-            medians = {name: float(np.median(seconds)) for name, seconds in turns.items()}
-            least = {name: min(seconds) for name, seconds in turns.items()}
+                        times["loaded"] += _measure_loaded(child, size)
+            medians = {name: float(np.median(seconds)) for name, seconds in times.items()}
+            least = {name: min(seconds) for name, seconds in times.items()}
             say(job, "timed", size=size, median=medians, least=least, load=os.getloadavg()[0])
         assert child.stdin
         child.stdin.close()
 
 
-def _right_peers(
+def _correct_peers(
     job: Mapping[str, Any], runs: Mapping[str, Any], want: list[np.ndarray], tolerance: float, size: int
 ) -> Iterator[tuple[str, Callable[[], object]]]:
     """The peers whose results agree with the reference: a wrong result is not used as a measure of speed."""
@@ -172,7 +173,7 @@ def _loose_gap(made: np.ndarray, want: np.ndarray, relative_gap: Callable[..., f
     return relative_gap(made.astype(want.dtype).reshape(want.shape), want)
 
 
-def _turn_of(child: subprocess.Popen[str], size: int) -> list[float]:
+def _measure_loaded(child: subprocess.Popen[str], size: int) -> list[float]:
     """A measurement by the process that only loads the library."""
     assert child.stdin
     assert child.stdout
@@ -193,20 +194,21 @@ def loaded(job: Mapping[str, Any]) -> None:
     sets = load(job["inputs"])
     for line in sys.stdin:
         inputs = sets[int(line)]
-        print(json.dumps(turn(lambda given=inputs: lib.run(given), job["clock"])), flush=True)
+        print(json.dumps(measure(lambda given=inputs: lib.run(given), job["clock"])), flush=True)
 
 
-def told_shapes(job: Mapping[str, Any]) -> dict[str, tuple[int | str, ...]] | None:
+def given_shapes(job: Mapping[str, Any]) -> dict[str, tuple[int | str, ...]] | None:
     """The shapes to compile for, if the list of packages gives any."""
     return {name: tuple(shape) for name, shape in job["hint"]["shapes"].items()} or None
 
 
-def turn(run: Callable[[], object], clock: str) -> list[float]:
-    """The seconds of each call, by ``clock``, for at least ``TURN`` seconds, after one call that warms up."""
+def measure(run: Callable[[], object], clock: str) -> list[float]:
+    """The seconds of each call, by ``clock``, for at least ``MEASUREMENT_SECONDS`` seconds, after one call
+    that warms up."""
     now = CLOCKS[clock]
     run()
     seconds: list[float] = []
-    end = time.perf_counter() + TURN
+    end = time.perf_counter() + MEASUREMENT_SECONDS
     while time.perf_counter() < end or not seconds:
         start = now()
         run()

@@ -33,7 +33,9 @@ def test_a_comparison_that_lost_its_default_is_not_used(task: Task, matmul: Temp
     with (
         pytest.warns(UserWarning, match="1 lines are not records"),
         autotune.apply_history_best(damaged) as history,
-        pytest.warns(UserWarning, match=rf"tests\.matmul with \[16, 16, 16\]: {rec.LOST_DEFAULT}") as warned,
+        pytest.warns(
+            UserWarning, match=rf"tests\.matmul with \[16, 16, 16\]: {rec.DEFAULT_MISSING}"
+        ) as warned,
     ):
         (found, _), _ = [matmul(16, 16, 16) for _ in range(2)]
 

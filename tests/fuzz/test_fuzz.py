@@ -14,7 +14,7 @@ from tvmlite import te
 from tvmlite.cli import main
 from tvmlite.fuzz import Wrong
 from tvmlite.fuzz.compute.generate import KINDS
-from tvmlite.fuzz.expected.check import _called, check, prepare
+from tvmlite.fuzz.expected.check import _run_compiled, check, prepare
 from tvmlite.fuzz.expected.memory import GuardedArray
 from tvmlite.fuzz.program import Program
 from tvmlite.fuzz.run import case, report, worker_pool
@@ -69,7 +69,7 @@ def test_a_wrong_result_is_reported_with_its_element() -> None:
 
     job = prepare(Program(()), _sums())
     with pytest.raises(Wrong, match=r"llvm: value: B\[2\] is .* wanted .*1 of 4 elements"):
-        _called(job, "llvm", Spoiled())  # type: ignore[arg-type]
+        _run_compiled(job, "llvm", Spoiled())  # type: ignore[arg-type]
 
 
 def test_a_write_next_to_an_output_is_reported() -> None:
@@ -79,7 +79,7 @@ def test_a_write_next_to_an_output_is_reported() -> None:
             np.lib.stride_tricks.as_strided(b, (4 + 1,), (-4,))[1:] = 0
 
     with pytest.raises(Wrong, match="guard: memory beside B was written to"):
-        _called(prepare(Program(()), _sums()), "c", Overruns())  # type: ignore[arg-type]
+        _run_compiled(prepare(Program(()), _sums()), "c", Overruns())  # type: ignore[arg-type]
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="needs mprotect")
@@ -100,7 +100,7 @@ def test_an_array_ends_at_protected_memory() -> None:
     member.stop()
     guarded = GuardedArray(np.arange(5.0), at_end=True)
     assert guarded.array.ctypes.data % 4096 == 4096 - 40
-    assert guarded.intact()
+    assert guarded.is_intact()
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="needs mprotect")
@@ -228,10 +228,10 @@ def test_error_of_a_dead_worker_has_its_last_words() -> None:
 
 def test_a_worker_that_got_little_cpu_time_is_not_stuck(monkeypatch: pytest.MonkeyPatch) -> None:
     member = Member(patience=5.0)
-    member.last, member.worked = time.monotonic() - 20, 1.0
-    monkeypatch.setattr(worker_pool, "_seconds_worked", lambda pid: 2.0)
+    member.last, member.cpu_seconds = time.monotonic() - 20, 1.0
+    monkeypatch.setattr(worker_pool, "_cpu_seconds", lambda pid: 2.0)
     assert not member.is_stuck(0)
-    monkeypatch.setattr(worker_pool, "_seconds_worked", lambda pid: 7.0)
+    monkeypatch.setattr(worker_pool, "_cpu_seconds", lambda pid: 7.0)
     assert member.is_stuck(0)
-    monkeypatch.setattr(worker_pool, "_seconds_worked", lambda pid: None)
+    monkeypatch.setattr(worker_pool, "_cpu_seconds", lambda pid: None)
     assert member.is_stuck(0)

@@ -130,7 +130,7 @@ def test_values_used_everywhere_belong_to_no_block() -> None:
     module = from_onnx(models.minilm(layers=6, hidden=24, heads=2))
     drawing = draw(_fused(module), {"batch": 1, "sequence": 8})
 
-    (mask,) = drawing.far - {i for i, box in enumerate(drawing.boxes) if box.kind == "input"}
+    (mask,) = drawing.widely_read - {i for i, box in enumerate(drawing.boxes) if box.kind == "input"}
     assert "where" in drawing.boxes[mask].operators
     assert len(drawing.blocks) >= 12
-    assert not {i for block in drawing.blocks for i in block} & drawing.far
+    assert not {i for block in drawing.blocks for i in block} & drawing.widely_read

@@ -38,9 +38,9 @@ def test_every_piece_is_done_once(tmp_path: Path) -> None:
 
 def test_few_pieces_are_left_to_the_caller() -> None:
     with forked_work.divided_among_processes(
-        range(2 * forked_work.ENOUGH - 1), lambda number: 1 / 0, nullcontext()
+        range(2 * forked_work.FEWEST_ITEMS - 1), lambda number: 1 / 0, nullcontext()
     ) as mine:
-        assert list(mine) == list(range(2 * forked_work.ENOUGH - 1))
+        assert list(mine) == list(range(2 * forked_work.FEWEST_ITEMS - 1))
 
 
 def test_a_piece_that_fails_in_a_child_is_left_to_the_caller(tmp_path: Path) -> None:

@@ -57,5 +57,5 @@ def test_inputs_of_a_plain_sum_are_unchanged() -> None:
 
     found = self_test.cases(main)
 
-    assert [case.moves for case in found] == [0, 0]
+    assert [case.sensitivity for case in found] == [0, 0]
     np.testing.assert_array_equal(found[1].inputs[0], random_inputs(main, 1)[0][0])

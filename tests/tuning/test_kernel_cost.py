@@ -51,7 +51,7 @@ def test_a_kernel_costs_the_median_of_its_runs_and_is_measured_once() -> None:
     cost = cost_on(Machine(Outcome((3e-6, 1e-6, 2e-6))))
 
     assert [cost(group(8)), cost(group(8))] == [2e-6, 2e-6]
-    assert (cost.missed, cost.reasons()) == ({}, "")
+    assert (cost.unmeasured, cost.reasons()) == ({}, "")
 
 
 def test_unmeasured_kernels_are_counted_by_reason() -> None:

@@ -18,7 +18,7 @@ from tvmlite.tuning.model_timing import (
     InterleavedRuns,
     fewest_runs,
     interleaved,
-    outputs_apart,
+    output_gap,
     ratios,
     rounds,
     seconds_of_call,
@@ -166,5 +166,5 @@ def test_the_distance_of_outputs_is_the_largest_relative_difference(lib: Compile
     given = np.full((4, 8), 2, np.float32)
     given[1, 3] = -1
 
-    assert outputs_apart(lib, lib, [given]) == 0
-    assert outputs_apart(leaky, lib, [given]) == 0.25
+    assert output_gap(lib, lib, [given]) == 0
+    assert output_gap(leaky, lib, [given]) == 0.25

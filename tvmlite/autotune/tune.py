@@ -138,9 +138,9 @@ def tune(
     machine = runner or LocalRunner()
     known = [r for r in (*earlier, *learn_from) if r.threads in (0, machine.threads)]
     kind = _kind(tuner, tasks, seed, known)
-    again = earlier if resume else ()
+    resumed = earlier if resume else ()
     searches = [
-        engine.Search(kind(task), machine, trials or len(task.config_space), again, weight, kept, share)
+        engine.Search(kind(task), machine, trials or len(task.config_space), resumed, weight, kept, share)
         for task, weight, kept, share in zip(
             tasks,
             weights,

@@ -69,7 +69,7 @@ def model_options(parser: argparse.ArgumentParser, what: str = "an ONNX file") -
     )
 
 
-def model_words(options: argparse.Namespace) -> list[str]:
+def model_arguments(options: argparse.Namespace) -> list[str]:
     """Return those of ``model_options`` that differ from their defaults, as words of a command line."""
     words: list[str] = []
     for name in ("input_shapes", "sizes", "target", "opt_level", "precision", "error_bound"):

@@ -83,7 +83,7 @@ def _report(options: argparse.Namespace, tuned: TunedModel, peak: float) -> None
     if tuned.default_and_tuned is None:
         print(f"{options.output}: what was measured; nothing to use yet, a longer search may find more")
     else:
-        print(f"{options.output}: use it with\n    {how_to_take(options)}")
+        print(f"{options.output}: use it with\n    {compile_command(options)}")
     if options.report is None:
         return
     page = tuned.page(title=f"Tuning of {options.model.name}", facts=_facts(options, tuned), peak=peak)
@@ -106,12 +106,12 @@ def _facts(options: argparse.Namespace, tuned: TunedModel) -> dict[str, str]:
     }
 
 
-def how_to_take(options: argparse.Namespace) -> str:
+def compile_command(options: argparse.Namespace) -> str:
     """Return the shell command that compiles the model with the records."""
     threads = [] if options.threads is None else ["--threads", str(options.threads)]
     library = options.model.with_suffix(".so").name
     words = ["compile", str(options.model), "-o", library, "--records", str(options.output), *threads]
-    return shlex.join(["tvmlite", *words, *common.model_words(options)])
+    return shlex.join(["tvmlite", *words, *common.model_arguments(options)])
 
 
 def _tuned(options: argparse.Namespace, module: Module, budget: str | None, watch: Watch) -> TunedModel:

@@ -63,14 +63,15 @@ class Box:
 class Drawing:
     """Boxes in topological order, edges between their indices, and blocks.
 
-    An edge is (from, to, type of the value). ``far`` are boxes whose value is read all over the graph, such
-    as an attention mask. ``blocks`` are sets of boxes with one input and one output, ``far`` values aside:
-    the repeated parts of deep models. They do not overlap, and have several boxes each.
+    An edge is (from, to, type of the value). ``widely_read`` are boxes whose value is read all over the
+    graph, such as an attention mask. ``blocks`` are sets of boxes with one input and one output,
+    ``widely_read`` values aside: the repeated parts of deep models. They do not overlap, and have several
+    boxes each.
     """
 
     boxes: list[Box] = field(default_factory=list)
     edges: list[tuple[int, int, str]] = field(default_factory=list)
-    far: set[int] = field(default_factory=set)
+    widely_read: set[int] = field(default_factory=set)
     blocks: list[list[int]] = field(default_factory=list)
 
 
@@ -97,14 +98,14 @@ def draw(module: Module, sizes: Sizes | None = None, microseconds: Sequence[floa
         if isinstance(node, Call) and isinstance(node.op, Function):
             box.microseconds = next(times, None)
         drawing.boxes.append(box)
-        for source, what in _feeding(node):
+        for source, what in _operands(node):
             drawing.edges.append((number[source], number[node], what))
     for index, value in enumerate(_outputs(module.main.body)):
         name = module.output_names[index] if index < len(module.output_names) else f"output{index}"
         drawing.boxes.append(Box(name, "output", _show_type(type_of(value))))
         for source, what in _sources(value):
             drawing.edges.append((number[source], len(drawing.boxes) - 1, what))
-    drawing.far = _far(drawing)
+    drawing.widely_read = _widely_read(drawing)
     drawing.blocks = _blocks(drawing)
     return drawing
 
@@ -116,7 +117,7 @@ def _is_drawn(node: Expr) -> bool:
     )
 
 
-def _feeding(node: Expr) -> Iterator[tuple[Expr, str]]:
+def _operands(node: Expr) -> Iterator[tuple[Expr, str]]:
     for child in node.children():
         yield from _sources(child)  # type: ignore[arg-type]
 
@@ -154,9 +155,9 @@ def _box(node: Expr, sizes: Sizes) -> Box:
         case Call(op=str() as name):
             params: list[Var] = []
             args = tuple(_parameter(type_of(arg), params) for arg in node.args)
-            alone = Function(tuple(params), Call(node.op, args, node.attrs, node.span))
-            box = _labelled(alone, _kind(operators.get(name)), result, (name,), _nodes([node]))
-            return _counted(box, node, alone, sizes)
+            single_call = Function(tuple(params), Call(node.op, args, node.attrs, node.span))
+            box = _labelled(single_call, _kind(operators.get(name)), result, (name,), _nodes([node]))
+            return _counted(box, node, single_call, sizes)
         case If():
             return Box("if", "other", result, ("if",), _nodes([node]))
     return Box(type(node).__name__.lower(), "other", result, (), _nodes([node]))
@@ -175,8 +176,8 @@ def _group(call: Call, group: Function, result: str, sizes: Sizes) -> Box:
     if not calls:
         return Box("group", "other", result, text=printer.show(group))
     names = tuple(str(n.op) for n in calls)
-    chief = anchor(group)
-    box = _labelled(group, _kind(chief), result, names, _nodes(calls))
+    anchor_row = anchor(group)
+    box = _labelled(group, _kind(anchor_row), result, names, _nodes(calls))
     return _counted(box, call, group, sizes)
 
 
@@ -251,16 +252,16 @@ def _show_type(type_: Type) -> str:
 # --- blocks -----------------------------------------------------------------------------------------
 
 
-FAR_READERS = 4
+MANY_READERS = 4
 """A value with this many readers, over a third of the graph, is read all over it."""
 
 
-def _far(drawing: Drawing) -> set[int]:
+def _widely_read(drawing: Drawing) -> set[int]:
     readers: dict[int, list[int]] = {}
     for source, target, _ in drawing.edges:
         readers.setdefault(source, []).append(target)
     third = len(drawing.boxes) / 3
-    return {s for s, all_ in readers.items() if len(all_) >= FAR_READERS and max(all_) - s > third}
+    return {s for s, all_ in readers.items() if len(all_) >= MANY_READERS and max(all_) - s > third}
 
 
 def _blocks(drawing: Drawing) -> list[list[int]]:
@@ -274,19 +275,19 @@ def _blocks(drawing: Drawing) -> list[list[int]]:
     for source, target, _ in drawing.edges:
         readers.setdefault(source, set()).add(target)
     outputs = {i for i, box in enumerate(drawing.boxes) if box.kind == "output"}
-    aside = {i for i, box in enumerate(drawing.boxes) if box.kind == "input"} | drawing.far
+    outside = {i for i, box in enumerate(drawing.boxes) if box.kind == "input"} | drawing.widely_read
     for i in reversed(range(len(drawing.boxes))):
-        if readers.get(i) and readers[i] <= aside:
-            aside.add(i)
+        if readers.get(i) and readers[i] <= outside:
+            outside.add(i)
     found: list[list[int]] = []
     block: list[int] = []
-    passing: set[int] = set()
+    live: set[int] = set()
     for i in range(len(drawing.boxes)):
-        if i in aside | outputs:
+        if i in outside | outputs:
             continue
         block.append(i)
-        passing = {one for one in (*passing, i) if max(readers.get(one, {0})) > i}
-        if len(passing) <= 1:
+        live = {one for one in (*live, i) if max(readers.get(one, {0})) > i}
+        if len(live) <= 1:
             found += [block] if len(block) > 1 else []
             block = []
     return found if len(found) > 1 else []

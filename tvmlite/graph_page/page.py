@@ -47,7 +47,7 @@ def _facts(drawing: Drawing) -> str:
 def _data(drawing: Drawing) -> dict[str, Any]:
     return {
         "boxes": [_box(box) for box in drawing.boxes],
-        "edges": [[*edge, int(edge[0] in drawing.far)] for edge in drawing.edges],
+        "edges": [[*edge, int(edge[0] in drawing.widely_read)] for edge in drawing.edges],
         "blocks": [[one, _block_title([drawing.boxes[i] for i in one])] for one in drawing.blocks],
     }
 

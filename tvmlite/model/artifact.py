@@ -49,10 +49,10 @@ class CompiledKernelFunction(CompiledFunction):
         """Link ``legal``, the legal form of ``lowered``, into this process; ``objects`` have C functions that
         it calls. If callees are missing, it can be exported and linked with them elsewhere, but not be
         called."""
-        reason, instead = process.reason_not_to_run(target), "compile for this machine: target='native'"
+        reason, hint = process.reason_not_to_run(target), "compile for this machine: target='native'"
         if not reason and not objects and (absent := process.absent_callees([legal])):
             reason = f"it calls {', '.join(absent)}, which this process does not have"
-            instead = "load the library first, ctypes.CDLL(path, ctypes.RTLD_GLOBAL); or export and link"
+            hint = "load the library first, ctypes.CDLL(path, ctypes.RTLD_GLOBAL); or export and link"
         loaded = process.Unrunnable() if reason else process.load([legal], target, objects)
         made = CompiledKernelFunction(
             signature_of(legal),
@@ -60,7 +60,7 @@ class CompiledKernelFunction(CompiledFunction):
             process.shapes_address(loaded, legal),
             loaded,
             reason,
-            instead,
+            hint,
         )
         made.lowered, made.legal, made.target = lowered, legal, target
         return made
@@ -79,10 +79,11 @@ class CompiledKernelFunction(CompiledFunction):
 
 @dataclass(frozen=True)
 class Origin:
-    """The source of a library: ``module``, and ``again``, which compiles other modules in the same way."""
+    """The source of a library: ``module``, and ``recompile``, which compiles other modules in the same
+    way."""
 
     module: Module
-    again: Callable[[Module], CompiledModule]
+    recompile: Callable[[Module], CompiledModule]
 
 
 def _metadata_of(attrs: dict[str, Any]) -> dict[str, Any]:
@@ -189,11 +190,11 @@ class CompiledModule(Library):
         module = self.origin.module
         arguments.text("until: name", name, InputError)
         if name not in module.values:
-            raise InputError(f"the model has no value or node {name!r}; {_near(name, module.values)}")
+            raise InputError(f"the model has no value or node {name!r}; {_suggestion(name, module.values)}")
         value = module.values[name]
         names = [f"{name}.{i}" for i in range(len(value.fields))] if isinstance(value, Tuple) else [name]
         params = module.main.params
-        return self.origin.again(Module({"main": Function(params, value)}, tuple(names)))
+        return self.origin.recompile(Module({"main": Function(params, value)}, tuple(names)))
 
     def export(self, path: str | Path, weights: str = "source", code_size: int | str | None = None) -> None:
         """Write the model to ``path``; an ending other than these is an InputError.
@@ -211,7 +212,7 @@ class CompiledModule(Library):
         export.export(self, place, weights, code_size)
 
 
-def _near(name: str, known: Mapping[str, Any]) -> str:
+def _suggestion(name: str, known: Mapping[str, Any]) -> str:
     """Suggest names in place of an unknown ``name``."""
     near = difflib.get_close_matches(name, known, 5, 0.5)
     near += [one for one in known if (name in one or one in name) and one not in near]

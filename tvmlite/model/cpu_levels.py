@@ -21,7 +21,7 @@ from tvmlite.te import expr as e
 from tvmlite.te.loop import ir as loop
 from tvmlite.te.loop.signature import signature_of
 
-LACKING = "this processor lacks instructions that the library needs"
+UNSUPPORTED_PROCESSOR = "this processor lacks instructions that the library needs"
 """The last message of every library, whose code is returned if no level can run on the processor."""
 
 
@@ -44,9 +44,9 @@ def entries_of(levels: Sequence[Level]) -> list[loop.Function]:
     """Return the entries of ``levels``, all with the same parameters: a workspace if one of them has it."""
     if all(one.entry.workspace is None for one in levels):
         return [one.entry for one in levels]
-    nothing = e.const(0, e.INDEX)
+    no_workspace = e.const(0, e.INDEX)
     return [
-        dataclasses.replace(one.entry, workspace=nothing) if one.entry.workspace is None else one.entry
+        dataclasses.replace(one.entry, workspace=no_workspace) if one.entry.workspace is None else one.entry
         for one in levels
     ]
 
@@ -56,16 +56,16 @@ def shared_constants(
 ) -> tuple[Constants, list[loop.Function]]:
     """Return the constants of all ``levels``, equal bytes once, and ``entries`` with the offsets in them."""
     shared, places = Constants(), {}
-    moved = []
+    relocated = []
     for level, entry in zip(levels, entries, strict=True):
-        new: dict[int, int] = {}
+        new_offsets: dict[int, int] = {}
         for constant, offset in level.constants.offsets.items():
             digest = _digest(constant)
             if digest not in places:
                 places[digest] = shared.offset(constant)
-            new[offset] = places[digest]
-        moved.append(_moved(entry, new))
-    return shared, moved
+            new_offsets[offset] = places[digest]
+        relocated.append(_relocated(entry, new_offsets))
+    return shared, relocated
 
 
 def _digest(constant: Constant) -> bytes:
@@ -75,35 +75,37 @@ def _digest(constant: Constant) -> bytes:
     return hashlib.blake2b(data.data, digest_size=32).digest()
 
 
-def _moved(entry: loop.Function, new: Mapping[int, int]) -> loop.Function:
-    """``entry`` with its views of constants at ``new`` offsets, which are given by the old."""
-    if all(old == offset for old, offset in new.items()):
+def _relocated(entry: loop.Function, new_offsets: Mapping[int, int]) -> loop.Function:
+    """``entry`` with its views of constants at ``new_offsets``, which are given by the old."""
+    if all(old == offset for old, offset in new_offsets.items()):
         return entry
 
     def rule(node: Node) -> Node:
         if isinstance(node, loop.View) and node.buffer.scope == "constant":
             assert isinstance(node.offset, e.Const), "constants lie at fixed places"
-            return dataclasses.replace(node, offset=e.const(new[int(node.offset.value)], e.INDEX))
+            return dataclasses.replace(node, offset=e.const(new_offsets[int(node.offset.value)], e.INDEX))
         return node
 
     return dataclasses.replace(entry, body=rewrite(entry.body, rule))
 
 
-def named(entry: loop.Function, symbol: str) -> loop.Function:
+def renamed(entry: loop.Function, symbol: str) -> loop.Function:
     """Return ``entry`` renamed to ``symbol``; it still reads the constants of its own name."""
     return dataclasses.replace(entry, name=symbol, attrs=(*entry.attrs, ("constants_of", entry.name)))
 
 
 def common_signature(signatures: Sequence[Signature]) -> Signature:
     """Return the signature of entries that do the same, for callers: the largest workspace, a profile large
-    enough for all, and every message once; the last is ``LACKING``."""
+    enough for all, and every message once; the last is ``UNSUPPORTED_PROCESSOR``."""
     first = signatures[0]
     assert all(one.parameters == first.parameters for one in signatures), "levels have the same parameters"
     known = [one.workspace for one in signatures]
     workspace = None if None in known else max(size for size in known if size is not None)
     messages = dict.fromkeys(message for one in signatures for message in one.messages)
     kernels = max((one.kernels for one in signatures), key=len)
-    return dataclasses.replace(first, workspace=workspace, messages=(*messages, LACKING), kernels=kernels)
+    return dataclasses.replace(
+        first, workspace=workspace, messages=(*messages, UNSUPPORTED_PROCESSOR), kernels=kernels
+    )
 
 
 def signature_with(entry: loop.Function, constants: int) -> Signature:

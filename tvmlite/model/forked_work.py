@@ -18,10 +18,10 @@ from typing import Never
 
 from tvmlite.machine.cores import processors
 
-ENOUGH = 6
+FEWEST_ITEMS = 6
 """The items of work for which a process is worthwhile."""
 
-MOST = 16
+MOST_PROCESSES = 16
 """The most processes at once: each has its own copy of the memory it writes."""
 
 _NUMBER = struct.Struct("=q")
@@ -29,18 +29,18 @@ _NUMBER = struct.Struct("=q")
 
 @contextlib.contextmanager
 def divided_among_processes(
-    numbers: Sequence[int], work: Callable[[int], object], alone: AbstractContextManager[object]
+    numbers: Sequence[int], work: Callable[[int], object], exclusive: AbstractContextManager[object]
 ) -> Iterator[Iterator[int]]:
     """Yield those of ``numbers`` that the caller has to process, while forked processes do ``work`` for the
     others.
 
-    The processes have ended when the context is left. They are forked inside ``alone``, which ensures that no
-    other thread holds a lock that ``work`` takes: in a child it would never be released. Results and
+    The processes have ended when the context is left. They are forked inside ``exclusive``, which ensures
+    that no other thread holds a lock that ``work`` takes: in a child it would never be released. Results and
     exceptions of ``work`` are lost with its process, warnings are errors in it, and it may be killed: the
     caller checks for its side effects, and otherwise repeats it. The caller gets all numbers if they are few,
     with one processor, or on a system other than Linux, whose libraries may not support forking.
     """
-    processes = min(processors(), len(numbers) // ENOUGH, MOST)
+    processes = min(processors(), len(numbers) // FEWEST_ITEMS, MOST_PROCESSES)
     if processes < 2 or sys.platform != "linux":
         yield iter(numbers)
         return
@@ -49,14 +49,14 @@ def divided_among_processes(
     try:
         os.write(queue, b"".join(map(_NUMBER.pack, numbers)))
         os.lseek(queue, 0, os.SEEK_SET)
-        with alone, _without_interrupts():
-            while len(children) < processes - 1 and (child := _forked()):
+        with exclusive, _without_interrupts():
+            while len(children) < processes - 1 and (child := _fork()):
                 children.append(child)
             if len(children) < processes - 1:
                 signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent receives it, and ends this process
         if len(children) < processes - 1:
             _in_child(queue, work)
-        yield _taken(queue)
+        yield _next_numbers(queue)
     except BaseException:
         for child in children:
             os.kill(child, signal.SIGKILL)
@@ -68,7 +68,7 @@ def divided_among_processes(
                 os.waitpid(child, 0)
 
 
-def _taken(queue: int) -> Iterator[int]:
+def _next_numbers(queue: int) -> Iterator[int]:
     """The numbers in ``queue`` that no other process takes."""
     import fcntl  # not on every system
 
@@ -81,7 +81,7 @@ def _taken(queue: int) -> Iterator[int]:
         yield _NUMBER.unpack(number)[0]
 
 
-def _forked() -> int:
+def _fork() -> int:
     """Fork, and return the number of the new process; 0 in that process."""
     with warnings.catch_warnings():
         # Python warns of locks that other threads may hold: the caller holds those that matter.
@@ -105,7 +105,7 @@ def _in_child(queue: int, work: Callable[[int], object]) -> Never:
         warnings.simplefilter("error")
         for category in (DeprecationWarning, ResourceWarning):  # which are not shown to users
             warnings.simplefilter("ignore", category)
-        for number in _taken(queue):
+        for number in _next_numbers(queue):
             with contextlib.suppress(Exception):  # the parent will notice the missing result
                 work(number)
     finally:

@@ -60,11 +60,11 @@ def compile_kernels(
             progress("compiling kernels", number, len(tasks))
         made[number] = compile_kernel(tasks[number], target, cache)
 
-    def leave_in_cache(number: int) -> None:
+    def compile_into_cache(number: int) -> None:
         compile_kernel(tasks[number], target, cache)
 
-    with divided_among_processes(sorted(new), leave_in_cache, jit.exclusive()) as mine:
-        for number in mine:
+    with divided_among_processes(sorted(new), compile_into_cache, jit.exclusive()) as own_numbers:
+        for number in own_numbers:
             compile_one(number)
     for number in range(len(tasks)):
         if number not in made:

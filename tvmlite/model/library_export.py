@@ -30,7 +30,7 @@ from tvmlite.te.codegen.library_ir import LevelCode, LibraryTables, library_ir
 from tvmlite.te.codegen.llvm import generator as llvm
 from tvmlite.te.loop import ir as loop
 
-OURS = "tvmlite"
+RESERVED_NAME = "tvmlite"
 """The prefix of the thread pool's symbols, which no library may be named."""
 
 
@@ -80,7 +80,7 @@ def of_model(lib: Model) -> Code:
     labels = max((one.kernel_labels for one in levels), key=len)  # the same as the signature's kernels
     return Code(
         levels,
-        [cpu_levels.named(e, _symbol(e.name, one)) for e, one in zip(entries, levels, strict=True)],
+        [cpu_levels.renamed(e, _symbol(e.name, one)) for e, one in zip(entries, levels, strict=True)],
         cpu_levels.common_signature(signatures),
         lib.metadata["input_names"],
         lib.metadata["output_names"],
@@ -95,7 +95,7 @@ def of_function(function: Function, legal: loop.Function) -> Code:
     signature = cpu_levels.common_signature([function.signature])
     inputs = [p.name for p in signature.parameters if p.kind in ("input", "scalar")]
     outputs = [p.name for p in signature.outputs]
-    entry = cpu_levels.named(legal, _symbol(legal.name, level))
+    entry = cpu_levels.renamed(legal, _symbol(legal.name, level))
     return Code([level], [entry], signature, inputs, outputs, Constants(), {})
 
 
@@ -147,8 +147,8 @@ def write(code: Code, path: Path) -> None:
     text, target = metadata(code), code.target
     data = code.data
     if target.kind == "c":
-        plain = _plain(Target.parse("native").triple)
-        objects = [_interface_object(plain), _tables_object(code, text, plain)]
+        baseline = _baseline(Target.parse("native").triple)
+        objects = [_interface_object(baseline), _tables_object(code, text, baseline)]
         sources = [pool.source()]
         c_build.compile_shared(_c_source(code), path, sources, objects, data=data, metadata=text)
         return
@@ -175,7 +175,7 @@ def exported(code: Code) -> list[str]:
 
 def check_name(name: str) -> None:
     """Check that a library can be named ``name``; else an InputError."""
-    if name == OURS:
+    if name == RESERVED_NAME:
         raise InputError(
             f"a library cannot be called {name!r}, as its thread pool's symbols are",
             hint="name=... of compile",
@@ -184,13 +184,13 @@ def check_name(name: str) -> None:
 
 def _objects(code: Code, text: str) -> list[bytes]:
     """All objects of a library for an LLVM target."""
-    plain = _plain(code.target.triple)
+    baseline = _baseline(code.target.triple)
     made: list[bytes] = []
     for level, entry in zip(code.levels, code.entries, strict=True):
         made += [one.object for one in level.kernels]
         made += objects_of(process.with_shapes([entry]), level.target)
-    made.append(process.pool_object(plain))
-    made += [_interface_object(plain), _tables_object(code, text, plain)]
+    made.append(process.pool_object(baseline))
+    made += [_interface_object(baseline), _tables_object(code, text, baseline)]
     return made
 
 
@@ -199,31 +199,31 @@ def objects_of(functions: Sequence[loop.Function], target: Target) -> list[bytes
     return [jit.compile_object(llvm.generate(one, target), target) for one in functions]
 
 
-def _plain(triple: str) -> Target:
+def _baseline(triple: str) -> Target:
     """The baseline processor of an architecture, for code that runs before the processor is detected."""
     return Target.parse(f"llvm -mtriple={triple}")
 
 
-def _interface_object(plain: Target) -> bytes:
-    """Compile the C interface for ``plain``. Its IR has x86 instructions as assembly, which llvmlite reads
+def _interface_object(baseline: Target) -> bytes:
+    """Compile the C interface for ``baseline``. Its IR has x86 instructions as assembly, which llvmlite reads
     only on such a machine; elsewhere there is a C compiler for the target, as there is a linker."""
-    readable = family(plain.triple) != "x86" or family(processor.host()[0]) == "x86"
-    if interface.TEXT.has_llvm_ir(plain.triple) and readable:
-        return jit.compile_object(interface.TEXT.llvm_ir(plain.triple), plain)
-    return link.compile_c(interface.TEXT.source, plain.triple)
+    readable = family(baseline.triple) != "x86" or family(processor.host()[0]) == "x86"
+    if interface.TEXT.has_llvm_ir(baseline.triple) and readable:
+        return jit.compile_object(interface.TEXT.llvm_ir(baseline.triple), baseline)
+    return link.compile_c(interface.TEXT.source, baseline.triple)
 
 
-def _tables_object(code: Code, text: str, plain: Target) -> bytes:
+def _tables_object(code: Code, text: str, baseline: Target) -> bytes:
     levels = []
     for level, entry in zip(code.levels, code.entries, strict=True):
         target = level.target
-        triple = target.triple or plain.triple
+        triple = target.triple or baseline.triple
         name = level.name or target.cpu or triple.split("-")[0]
         levels.append(
             LevelCode(name, entry.name, _signature(code, entry), checks_of(triple, _instructions(target)))
         )
     tables = LibraryTables(code.signature, code.input_names, code.output_names, text, levels, code.has_levels)
-    return jit.compile_object(library_ir(tables), plain)
+    return jit.compile_object(library_ir(tables), baseline)
 
 
 def _c_source(code: Code) -> str:

@@ -51,7 +51,7 @@ class Choice:
 
 
 @dataclass(frozen=True)
-class _Seen:
+class _ComparedTask:
     """A task that was compared: its operators and template, the extents of its tensors, and its default's
     loss."""
 
@@ -119,7 +119,7 @@ class Choices:
             self.note(f"a record has knobs that are not of this version's templates ({knobs}): skipped")
             return self._untuned(group, "its record is old")
         if rec.winner(compared, task.default) is None:
-            self.note(rec.LOST_DEFAULT)
+            self.note(rec.DEFAULT_MISSING)
             return self._untuned(group, "its comparison is damaged")
         return Choice(TUNED, config, 0.0, seconds=winner.cost)
 
@@ -127,18 +127,18 @@ class Choices:
         """The default, with the loss that it had for the most similar shape, or else the median loss of all
         kernels of its template. The configuration for another shape is not used: it was not measured beside
         this default."""
-        if alike := self._alike(group):
+        if alike := self._most_similar(group):
             return Choice(DEFAULT, loss=alike[0].loss, reason=f"{why}; estimated from the nearest shape")
-        losses = [one.loss for one in self._seen if one.template == anchor(group).schedule.name]
+        losses = [one.loss for one in self._compared_tasks if one.template == anchor(group).schedule.name]
         if losses:
             reason = f"{why}; estimated from other kernels of its template"
             return Choice(DEFAULT, loss=median(losses), reason=reason)
         return Choice(DEFAULT, reason=why)
 
-    def _alike(self, group: Function) -> list[_Seen]:
+    def _most_similar(self, group: Function) -> list[_ComparedTask]:
         """The compared tasks with the operators of ``group``, those of the nearest shape first."""
         names, extents = operator_names(group), _extents(group)
-        alike = [s for s in self._seen if s.operators == names and len(s.extents) == len(extents)]
+        alike = [s for s in self._compared_tasks if s.operators == names and len(s.extents) == len(extents)]
         return sorted(alike, key=lambda one: (_distance(one.extents, extents), one.extents))
 
     def note(self, note: str) -> None:
@@ -148,7 +148,7 @@ class Choices:
             self.report(note)
 
     @cached_property
-    def _seen(self) -> list[_Seen]:
+    def _compared_tasks(self) -> list[_ComparedTask]:
         """The defaults' losses in the comparisons."""
         found = []
         for block in self.comparisons.values():
@@ -161,7 +161,7 @@ class Choices:
             names, template, extents = operator_names(group), anchor(group).schedule.name, _extents(group)
             defaults = [one for one in block if one.ok and one.config.settings == default]
             losses = [one.cost / block[0].cost - 1 for one in defaults]
-            found += [_Seen(names, template, extents, loss) for loss in losses]
+            found += [_ComparedTask(names, template, extents, loss) for loss in losses]
         return found
 
 

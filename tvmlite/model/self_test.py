@@ -27,11 +27,11 @@ CASES = 2
 SEEDS = 8
 """The number of seeds tried for the inputs of a model that rounds."""
 
-NUDGES, ULPS = 4, 2.0**-22
+PERTURBATIONS, ULPS = 4, 2.0**-22
 """How often, and by how much relative to their size, weights are perturbed to find the sensitivity of
 results: sums of float32 in another order differ by about that much."""
 
-JUMPS = ("sign", "floor_mod", "floor_divide", "mod")
+DISCONTINUOUS = ("sign", "floor_mod", "floor_divide", "mod")
 """Operators whose results are discontinuous in their arguments, besides those that round to steps."""
 
 
@@ -41,7 +41,7 @@ class Case:
 
     inputs: list[np.ndarray]
     outputs: list[np.ndarray]
-    moves: float = 0.0
+    sensitivity: float = 0.0
 
 
 def cases(main: Function, count: int = CASES) -> list[Case]:
@@ -50,37 +50,37 @@ def cases(main: Function, count: int = CASES) -> list[Case]:
     If the model rounds, as quantized ones do, a value halfway between two steps may be rounded either way. So
     the inputs are those of ``SEEDS`` seeds whose outputs are the least sensitive to the last places.
     """
-    if not _has_steps(main):
+    if not _has_discontinuities(main):
         return [_case(main, [], seed) for seed in range(count)]
-    nudged = [_nudged(main, seed) for seed in range(NUDGES)]
+    perturbed = [_perturbed(main, seed) for seed in range(PERTURBATIONS)]
     found: list[Case] = []
     for seed in range(SEEDS):
-        found.append(_case(main, nudged, seed))
-        if sum(case.moves <= _STILL for case in found) == count:
+        found.append(_case(main, perturbed, seed))
+        if sum(case.sensitivity <= _INSENSITIVE for case in found) == count:
             break
-    return sorted(found, key=lambda case: case.moves)[:count]
+    return sorted(found, key=lambda case: case.sensitivity)[:count]
 
 
-_STILL = TOLERANCE / 4
+_INSENSITIVE = TOLERANCE / 4
 """The largest movement of a result at which the order of sums does not matter."""
 
 
 def tolerance(found: Sequence[Case]) -> float:
     """Return the tolerance of floats: ``TOLERANCE``, or more if results are sensitive to the last places."""
-    moves = max(case.moves for case in found)
-    return TOLERANCE if moves <= _STILL else min(1.0, 4 * moves)
+    sensitivity = max(case.sensitivity for case in found)
+    return TOLERANCE if sensitivity <= _INSENSITIVE else min(1.0, 4 * sensitivity)
 
 
-def _case(main: Function, nudged: Sequence[Function], seed: int) -> Case:
-    """The inputs of ``seed``; the results of ``nudged`` are compared with main's, until one differs."""
+def _case(main: Function, perturbed: Sequence[Function], seed: int) -> Case:
+    """The inputs of ``seed``; the results of ``perturbed`` are compared with main's, until one differs."""
     given, made = random_inputs(main, seed)
-    case, moves = Case(_arrays(tuple(given)), _arrays(made)), 0.0
-    for one in nudged:
+    case, sensitivity = Case(_arrays(tuple(given)), _arrays(made)), 0.0
+    for one in perturbed:
         others = zip(_arrays(interpret(one, given)), case.outputs, strict=True)
-        moves = max(moves, *(relative_gap(ours, theirs) for ours, theirs in others))
-        if moves > _STILL:
+        sensitivity = max(sensitivity, *(relative_gap(ours, theirs) for ours, theirs in others))
+        if sensitivity > _INSENSITIVE:
             break
-    return replace(case, moves=moves)
+    return replace(case, sensitivity=sensitivity)
 
 
 def _arrays(value: Value) -> list[np.ndarray]:
@@ -90,7 +90,7 @@ def _arrays(value: Value) -> list[np.ndarray]:
     return [np.ascontiguousarray(value)]
 
 
-def _nudged(main: Function, seed: int) -> Function:
+def _perturbed(main: Function, seed: int) -> Function:
     """``main`` with random changes in the last places of its float weights."""
     rng = np.random.default_rng(seed)
 
@@ -103,17 +103,17 @@ def _nudged(main: Function, seed: int) -> Function:
     return rewrite(main, rule)
 
 
-def _has_steps(main: Function) -> bool:
+def _has_discontinuities(main: Function) -> bool:
     """Whether floats are rounded, compared or converted to integers in ``main``."""
-    return any(isinstance(node, Call) and _is_step(node) for node in walk(main.body))
+    return any(isinstance(node, Call) and _is_discontinuous(node) for node in walk(main.body))
 
 
-def _is_step(node: Call) -> bool:
-    if isinstance(node.op, str) and (get(node.op).rounding is Rounding.STEPS or node.op in JUMPS):
+def _is_discontinuous(node: Call) -> bool:
+    if isinstance(node.op, str) and (get(node.op).rounding is Rounding.STEPS or node.op in DISCONTINUOUS):
         return True
     kinds = [[t.dtype for t in (type_of(one),) if isinstance(t, TensorType)] for one in (node, *node.args)]
-    made, taken = kinds[0], [dtype for some in kinds[1:] for dtype in some]
-    return any(map(dtypes.is_float, taken)) and not any(map(dtypes.is_float, made))
+    results, operands = kinds[0], [dtype for some in kinds[1:] for dtype in some]
+    return any(map(dtypes.is_float, operands)) and not any(map(dtypes.is_float, results))
 
 
 def program(own: Signature, header: str, found: Sequence[Case], rtol: float) -> Iterator[str]:

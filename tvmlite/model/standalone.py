@@ -28,11 +28,11 @@ IN_SOURCE, IN_FILE = "source", "file"
 """The place of the weights: in the C source, or in a separate file that the program maps or links."""
 
 
-Put: TypeAlias = Callable[[Path, "str | bytes | Iterable[str]"], None]
+WriteFile: TypeAlias = Callable[[Path, "str | bytes | Iterable[str]"], None]
 """Write a file, complete or not at all."""
 
 
-def write(lib: Model, path: Path, weights: str, put: Put, most: int | None = None) -> None:
+def write(lib: Model, path: Path, weights: str, write_file: WriteFile, most: int | None = None) -> None:
     """Write ``NAME.c`` and ``NAME.h``, and their tests.
 
     ``NAME_test.c`` is a program that returns 0 if the model computes what the interpreter does;
@@ -43,7 +43,7 @@ def write(lib: Model, path: Path, weights: str, put: Put, most: int | None = Non
     """
     own = signature(lib, weights)
     header = c.header(own, lib.target.alignment, lib.target.num_cores)
-    put(path.with_suffix(".h"), header)
+    write_file(path.with_suffix(".h"), header)
     if path.suffix == ".h":
         return
     calls = [str(one) for one in lib.metadata["kernel_labels"]]
@@ -56,15 +56,17 @@ def write(lib: Model, path: Path, weights: str, put: Put, most: int | None = Non
             _comments(lib, calls), [comment([one]) for one in calls], weights == IN_FILE, plain,
         )  # fmt: skip
 
-    put(path, source(most is not None and _is_plain(lib, path.with_suffix(".h").name, header, source, most)))
+    write_file(
+        path, source(most is not None and _is_plain(lib, path.with_suffix(".h").name, header, source, most))
+    )
     if weights == IN_FILE:
-        put(path.with_suffix(".bin"), lib.constants.blob().tobytes())
+        write_file(path.with_suffix(".bin"), lib.constants.blob().tobytes())
         return
     found, name = self_test.cases(lib.module.main), path.with_suffix(".h").name
     rtol = self_test.tolerance(found)
-    put(path.with_name(f"{path.stem}_test.c"), self_test.program(own, name, found, rtol))
-    put(path.with_name(f"{path.stem}_cases.npz"), self_test.cases_file(found))
-    put(path.with_name("manifest.json"), manifest(own, name, f"{path.stem}_cases.npz", rtol))
+    write_file(path.with_name(f"{path.stem}_test.c"), self_test.program(own, name, found, rtol))
+    write_file(path.with_name(f"{path.stem}_cases.npz"), self_test.cases_file(found))
+    write_file(path.with_name("manifest.json"), manifest(own, name, f"{path.stem}_cases.npz", rtol))
 
 
 def _is_plain(

@@ -34,7 +34,7 @@ from tvmlite.tuning.model_timing import (
     Run,
     fewest_runs,
     interleaved,
-    outputs_apart,
+    output_gap,
     positions,
     ratios,
     rounds,
@@ -50,10 +50,10 @@ SLACK = 1.05
 """A finalist's trial may take at most this many times the default's time: trials vary, so it may be
 faster."""
 
-COSTS = 25
+MOST_COSTS = 25
 """The number of times that a record keeps, spread over all rounds."""
 
-AFTER_ALL = -1
+IN_MODEL_TRIAL = -1
 """The trial number in records of measurements in the model."""
 
 
@@ -136,24 +136,24 @@ class FinalSelection:
 
     def decide(self, searches: Sequence[Tuned]) -> Selection:
         """Time the best of all ``searches`` in the model, and keep those that make it faster."""
-        ranks = self._ranks()
-        cases = [_Case(one, _finalists(one, ranks)) for one in searches if one.progress.best is not None]
-        hopeful = [case for case in cases if case.finalists]
-        self._compile(hopeful)
-        late = [case.text for case in hopeful if not case.finalists]
+        count = self._finalists_per_kernel()
+        cases = [_Case(one, _finalists(one, count)) for one in searches if one.progress.best is not None]
+        contenders = [case for case in cases if case.finalists]
+        self._compile(contenders)
+        late = [case.text for case in contenders if not case.finalists]
         cases = [case for case in cases if case.text not in late]
         self._compare(cases)
-        lib, runs, notes = self._together([case for case in cases if case.winner])
+        lib, runs, notes = self._combined([case for case in cases if case.winner])
         dropped = {case.text: case.why_not for case in cases if case.finalists and not case.winner}
         records = {case.text: self._records(case) for case in cases}
         gains = {case.text: case.gain for case in cases}
-        kernels = [_as_timed(one, records.get(one.task.args[0], []), gains) for one in searches]
+        kernels = [_with_model_times(one, records.get(one.task.args[0], []), gains) for one in searches]
         kept = tuple(record for block in records.values() for record in block)
         if disturbed := machine_load.note(self._busy, " in the model"):
             notes.append(disturbed)
         return Selection(lib, runs, tuple(kernels), kept, dropped, tuple(late), tuple(notes))
 
-    def _ranks(self) -> int:
+    def _finalists_per_kernel(self) -> int:
         """The number of finalists of a kernel that there is time for."""
         self.run(self.base, self.inputs)
         seconds = self.run(self.base, self.inputs).nanoseconds * 1e-9
@@ -196,13 +196,13 @@ class FinalSelection:
             case.costs = [seconds_of_call(one, here) for one in runs[: len(case.finalists) + 1]]
             case.choose(len(libs))
 
-    def _together(self, winners: Sequence[_Case]) -> tuple[CompiledModule, InterleavedRuns | None, list[str]]:
+    def _combined(self, winners: Sequence[_Case]) -> tuple[CompiledModule, InterleavedRuns | None, list[str]]:
         """Return the library of all ``winners``, if its results are right and it is significantly faster than
         the default; otherwise the default, and there are no winners."""
         if not winners:
             return self.base, None, []
         lib = self._library({case.text: case.finalists[case.winner - 1] for case in winners})
-        gap = outputs_apart(lib, self.base, self.inputs)
+        gap = output_gap(lib, self.base, self.inputs)
         if gap <= self.tolerance:
             others = timing.Others()
             runs = interleaved(self.base, lib, self.inputs, self.seconds / 4, self.run, copies=True)
@@ -232,10 +232,10 @@ class FinalSelection:
                 (task.name, tuple(task.args)),
                 str(task.target),
                 config,
-                tuple(costs[:: -(-len(costs) // COSTS)]),
+                tuple(costs[:: -(-len(costs) // MOST_COSTS)]),
                 verified=True,
                 seed=self.seed,
-                trial=AFTER_ALL,
+                trial=IN_MODEL_TRIAL,
                 origin=rec.FINAL,
                 code=VERSION,
                 time=now,
@@ -258,7 +258,7 @@ def _finalists(search: Tuned, most: int) -> list[ConfigEntity]:
     return search.progress.finalists(most, SLACK * search.progress.curve[0])
 
 
-def _as_timed(search: Tuned, records: Sequence[rec.Record], gains: Mapping[str, float]) -> Tuned:
+def _with_model_times(search: Tuned, records: Sequence[rec.Record], gains: Mapping[str, float]) -> Tuned:
     """``search`` with its best, its default and its gain as they were timed in the model."""
     default = search.task.default.settings
     found = [record for record in records if record.config.settings == default]

@@ -30,7 +30,7 @@ from tvmlite.runtime import timing
 from tvmlite.runtime.pool.threads import num_threads
 from tvmlite.te.visualizer import text
 from tvmlite.tuning.kernel_cost import KernelCost
-from tvmlite.tuning.model_timing import InterleavedRuns, Run, interleaved, outputs_apart, ratios
+from tvmlite.tuning.model_timing import InterleavedRuns, Run, interleaved, output_gap, ratios
 
 TRIAL_SECONDS = 1.0
 """Seconds for which an alternative and what it may replace are run."""
@@ -41,7 +41,7 @@ SHARE_OF_LAYOUTS = 0.5
 PROFILES = 5
 """The number of runs that measure the times of the model's kernels."""
 
-NOT_TOGETHER = "not faster in the model as a whole"
+REVERTED = "not faster in the model as a whole"
 
 Make = Callable[..., CompiledModule]
 """Compile the model; ``records=`` are decisions to follow."""
@@ -113,11 +113,12 @@ class Decider:
     tolerance: float
     runner: Runner | None = None
 
-    def decide(self, seconds: float, stands: bool = False) -> Decided:
+    def decide(self, seconds: float, is_confirmed: bool = False) -> Decided:
         """Try the decisions that there is time for, those with the most to gain first, and compare the result
         with the default.
 
-        ``stands``: the run that is resumed has already confirmed its decisions, and tuned kernels with them.
+        ``is_confirmed``: the run that is resumed has already confirmed its decisions, and tuned kernels with
+        them.
         """
         end = time.monotonic() + seconds
         stored = rec.load(self.path).decisions if self.path.exists() else ()
@@ -134,13 +135,13 @@ class Decider:
                 if time.monotonic() >= end:
                     untried += 1
                     continue
-                record = self._tried(decision, lib, records)
+                record = self._try_alternatives(decision, lib, records)
                 rec.append(self.path, [record])
             records.append(record)
             if record.taken != record.default:
                 lib = self.make(records=records)
                 waiting = [one for one in self._by_possible_gain(lib) if one.name not in tried]
-        return self._confirmed(lib, tuple(records), untried, stands)
+        return self._confirmed(lib, tuple(records), untried, is_confirmed)
 
     def _layouts(
         self, known: Mapping[str, DecisionRecord], end: float
@@ -162,7 +163,7 @@ class Decider:
         trial, note = self._compared(self.base, other) if proposed else (None, "")
         if trial is not None:
             note = f"{len(proposed)} layouts together: {_times(trial)}"
-            note += f"; {cost.reasons()}" if cost.missed else ""
+            note += f"; {cost.reasons()}" if cost.unmeasured else ""
         lib = other if trial is not None and trial.is_faster else self.base
         records = []
         for one in asked:
@@ -196,7 +197,7 @@ class Decider:
             found[symbol] = found.get(symbol, 0.0) + timing.median(costs)
         return found
 
-    def _tried(
+    def _try_alternatives(
         self, decision: Decision, lib: CompiledModule, decided: Sequence[DecisionRecord]
     ) -> DecisionRecord:
         """Try all alternatives of a decision; one is taken only if significantly faster than the default."""
@@ -220,29 +221,29 @@ class Decider:
     def _compared(self, lib: CompiledModule, other: CompiledModule) -> tuple[_Trial | None, str]:
         """Run both interleaved. None if they have the same kernels, or if their results differ, with a note
         about that."""
-        concerned = _difference(lib, other)
-        if not any(concerned):
+        differing = _difference(lib, other)
+        if not any(differing):
             return None, ""
-        gap = outputs_apart(other, self.base, self.inputs)
+        gap = output_gap(other, self.base, self.inputs)
         if not gap <= self.tolerance:
             return None, f"answers are off by {gap:.1e}"
         runs = interleaved(lib, other, self.inputs, TRIAL_SECONDS, self.run)
-        before, ratios = _costs(runs, concerned)
+        before, ratios = _costs(runs, differing)
         return _Trial(tuple(before), tuple(ratios), runs.ratio), ""
 
     def _confirmed(
-        self, lib: CompiledModule, records: tuple[DecisionRecord, ...], untried: int, stands: bool
+        self, lib: CompiledModule, records: tuple[DecisionRecord, ...], untried: int, is_confirmed: bool
     ) -> Decided:
-        """``lib`` if it is significantly faster than the default, or ``stands``; otherwise all decisions are
-        reverted."""
+        """``lib`` if it is significantly faster than the default, or ``is_confirmed``; otherwise all
+        decisions are reverted."""
         if all(one.taken == one.default for one in records):
             return Decided(self.base, None, records, untried)
         runs = interleaved(self.base, lib, self.inputs, 2 * TRIAL_SECONDS, self.run, copies=True)
-        if (stands or runs.is_better) and outputs_apart(lib, self.base, self.inputs) <= self.tolerance:
+        if (is_confirmed or runs.is_better) and output_gap(lib, self.base, self.inputs) <= self.tolerance:
             return Decided(lib, runs, records, untried)
-        back = tuple(_taken_back(one) for one in records)
-        rec.append(self.path, [new for new, old in zip(back, records, strict=True) if new is not old])
-        return Decided(self.base, None, back, untried)
+        reverted = tuple(_reverted(one) for one in records)
+        rec.append(self.path, [new for new, old in zip(reverted, records, strict=True) if new is not old])
+        return Decided(self.base, None, reverted, untried)
 
     def _record(self, decision: Decision) -> DecisionRecord:
         """A record that takes the default."""
@@ -258,11 +259,11 @@ class Decider:
         )
 
 
-def _taken_back(record: DecisionRecord) -> DecisionRecord:
+def _reverted(record: DecisionRecord) -> DecisionRecord:
     """``record`` with its default; unchanged if it takes the default."""
     if record.taken == record.default:
         return record
-    return replace(record, taken=record.default, note=f"{record.note}; {NOT_TOGETHER}".removeprefix("; "))
+    return replace(record, taken=record.default, note=f"{record.note}; {REVERTED}".removeprefix("; "))
 
 
 def _is_layout(decision: Decision) -> bool:
@@ -287,10 +288,10 @@ def _difference(before: CompiledModule, after: CompiledModule) -> tuple[list[int
     return first, second
 
 
-def _costs(runs: InterleavedRuns, concerned: tuple[list[int], list[int]]) -> tuple[list[float], list[float]]:
+def _costs(runs: InterleavedRuns, differing: tuple[list[int], list[int]]) -> tuple[list[float], list[float]]:
     """The seconds of the differing kernels before, and the ratios of the times after to them, sorted."""
     before, after = (
         [max(1, sum(one.kernels[place][1] for place in places)) * 1e-9 for one in profiles]
-        for profiles, places in zip((runs.before, runs.after), concerned, strict=True)
+        for profiles, places in zip((runs.before, runs.after), differing, strict=True)
     )
     return sorted(before), ratios(before, after, 2)

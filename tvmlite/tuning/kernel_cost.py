@@ -21,16 +21,16 @@ MOST_BYTES = 1 << 30
 class KernelCost:
     """Returns the seconds of a group's kernel with its default schedule: infinity if it cannot be measured.
 
-    Each kernel is measured once, none after ``end`` (``time.monotonic``). ``missed`` has the reason for each
-    that could not be measured.
+    Each kernel is measured once, none after ``end`` (``time.monotonic``). ``unmeasured`` has the reason for
+    each that could not be measured.
     """
 
     target: Target
     runner: Runner
     end: float
     known: dict[str, float] = field(default_factory=dict)
-    missed: dict[str, str] = field(default_factory=dict)
-    held: int = 0
+    unmeasured: dict[str, str] = field(default_factory=dict)
+    bytes_held: int = 0
 
     def __call__(self, group: Function) -> float:
         """Return the seconds of the kernel of ``group``, measured at the first call, infinity on failure."""
@@ -38,17 +38,17 @@ class KernelCost:
         if text not in self.known:
             found = self._measured(group)
             if isinstance(found, str):
-                self.missed[text] = found
+                self.unmeasured[text] = found
             self.known[text] = float("inf") if isinstance(found, str) else found
         return self.known[text]
 
     def reasons(self) -> str:
         """Return the number of kernels that were not measured, with reasons; empty if all were."""
-        if not self.missed:
+        if not self.unmeasured:
             return ""
-        counted = Counter(self.missed.values())
+        counted = Counter(self.unmeasured.values())
         causes = ", ".join(f"{count} {why}" for why, count in sorted(counted.items()))
-        return f"{len(self.missed)} kernel{'s' * (len(self.missed) > 1)} not measured: {causes}"
+        return f"{len(self.unmeasured)} kernel{'s' * (len(self.unmeasured) > 1)} not measured: {causes}"
 
     def _measured(self, group: Function) -> float | str:
         """The seconds, or the reason why there are none."""
@@ -60,10 +60,10 @@ class KernelCost:
         built = Builder(task).built(task.default)
         if isinstance(built, Outcome):
             return f"for an error ({built.error})"
-        self.held += 2 * task.moved
-        if self.held > MOST_BYTES:
+        self.bytes_held += 2 * task.moved
+        if self.bytes_held > MOST_BYTES:
             self.runner.close()
-            self.held = 2 * task.moved
+            self.bytes_held = 2 * task.moved
         candidate = replace(built, cold=task.cold)
         self.runner.prepare(task.key, candidate, 0)
         try:

@@ -26,10 +26,10 @@ from tvmlite.te.visualizer import text
 FEWEST_RATIOS = 6
 """The least ratios of a comparison: the range of fewer contains the median too rarely."""
 
-MOST = 3000
+MOST_ROUNDS = 3000
 """The most rounds of a comparison."""
 
-MOST_LOST = {1: 0, 2: 0, 3: 0, 4: 1, 5: 4}
+MOST_PAIRS_WITHOUT_GAIN = {1: 0, 2: 0, 3: 0, 4: 1, 5: 4}
 """By the number of copies, the most pairs of a copy before and one after in which the latter may not be
 faster: the critical values at 5% of Mann and Whitney's test (On a test of whether one of two random variables
 is stochastically larger than the other, 1947) for 3 and more; with 2 chance would do it once in six times."""
@@ -81,10 +81,10 @@ class InterleavedRuns:
         """Whether ``after`` is significantly faster: if there are copies, each of its copies than each of
         ``before``, except for as few pairs as are unlikely by chance. Copies of one library differ
         significantly if their time depends on the addresses of their weights."""
-        return self._pairs_lost <= MOST_LOST[1 + len(self.copies)]
+        return self._pairs_without_gain <= MOST_PAIRS_WITHOUT_GAIN[1 + len(self.copies)]
 
     @property
-    def _pairs_lost(self) -> int:
+    def _pairs_without_gain(self) -> int:
         """The number of pairs of a copy before and a copy after whose interval does not show a gain."""
         befores, afters = zip(*self._pairs, strict=True)
         each = itertools.product(befores, afters)
@@ -97,8 +97,9 @@ class InterleavedRuns:
             return why_not(self.interval)
         count = 1 + len(self.copies)
         return (
-            f"each was loaded {count} times, with its weights at other addresses, and {self._pairs_lost} of "
-            f"the {count**2} pairs do not show a gain: it may be due to the addresses of the weights"
+            f"each was loaded {count} times, with its weights at other addresses, and "
+            f"{self._pairs_without_gain} of the {count**2} pairs do not show a gain: it may be due to the "
+            "addresses of the weights"
         )
 
     def kernel(self, positions: Sequence[int]) -> tuple[list[float], list[float]]:
@@ -152,13 +153,13 @@ def interleaved(
 ) -> InterleavedRuns:
     """Run both on ``inputs`` alternately, for ``seconds``; each begins a round equally often.
 
-    ``copies``: also run copies of both, if their weights fit into a cache; as many in all as ``MOST_LOST``
-    has at most, and all their runs fit into twice the time.
+    ``copies``: also run copies of both, if their weights fit into a cache; as many in all as
+    ``MOST_PAIRS_WITHOUT_GAIN`` has at most, and all their runs fit into twice the time.
     """
     libs = [before, after]
     if copies and _is_warm(libs):
         once = run(before, inputs).nanoseconds * 1e-9
-        fit = [n for n in MOST_LOST if once * fewest_runs(2 * n) <= 2 * seconds]
+        fit = [n for n in MOST_PAIRS_WITHOUT_GAIN if once * fewest_runs(2 * n) <= 2 * seconds]
         libs += [lib.copy() for _ in range(1, max(fit, default=1)) for lib in (before, after)]
     runs = rounds(libs, inputs, seconds, run)
     first, *others = zip(runs[::2], runs[1::2], strict=True)
@@ -195,7 +196,7 @@ def rounds(
     runs: list[list[Profile]] = [[] for _ in libs]
     end = time.monotonic() + seconds
     done = 0
-    while done < least * len(libs) or (done < MOST and time.monotonic() < end):
+    while done < least * len(libs) or (done < MOST_ROUNDS and time.monotonic() < end):
         for first in range(len(libs)):
             for number in (*range(first, len(libs)), *range(first)):
                 if warm:
@@ -215,7 +216,7 @@ def fewest_runs(libraries: int) -> int:
     return 2 * FEWEST_RATIOS * libraries**2
 
 
-def outputs_apart(lib: CompiledModule, reference: CompiledModule, inputs: Sequence[np.ndarray]) -> float:
+def output_gap(lib: CompiledModule, reference: CompiledModule, inputs: Sequence[np.ndarray]) -> float:
     """Return the largest difference between the outputs of both, relative to the largest of each."""
     pairs = zip(_outputs(lib, inputs), _outputs(reference, inputs), strict=True)
     return max(example_inputs.relative_gap(a, b) for a, b in pairs)

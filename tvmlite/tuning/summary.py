@@ -22,35 +22,34 @@ def lines(
     """Return the lines. ``skipped`` has the reasons for kernels that are no tasks, by symbol; ``shares`` are
     parts of the model's time by symbol and task text; ``dropped`` has the reasons, by task text, for those
     whose best was not faster in the model; ``late`` are those that there was no time to time in it."""
-    faster, failed, same, lost, unseen, untried = [], [], [], [], [], []
+    faster, failed, unchanged, lost, untimed, untried = [], [], [], [], [], []
     for one in searches:
         if one.best is None:
             (failed if one.progress.failures else untried).append(one)
         elif one.task.args[0] in late:
-            unseen.append(one)
+            untimed.append(one)
         elif one.gain > 1:
             faster.append(one)
         else:
-            (lost if one.task.args[0] in dropped else same).append(one)
+            (lost if one.task.args[0] in dropped else unchanged).append(one)
 
-    def part(some: Iterable[Tuned]) -> str:
-        return _part(shares, (one.task.args[0] for one in some))
+    def share_of(some: Iterable[Tuned]) -> str:
+        return _share(shares, (one.task.args[0] for one in some))
 
-    made = [str(one) for one in sorted(faster, key=lambda one: -_saved(one))]
+    made = [str(one) for one in sorted(faster, key=lambda one: -_seconds_saved(one))]
     made += [str(one) for one in failed]
     made += _lost(lost, shares, dropped)
-    if same:
-        made.append(f"{_count(same)}{part(same)}: nothing faster than the default was found")
-    if unseen:
+    if unchanged:
+        made.append(f"{_count(unchanged)}{share_of(unchanged)}: nothing faster than the default was found")
+    if untimed:
         reason = "no time was left to time the best in the model; --resume does"
-        made.append(f"{_count(unseen)}{part(unseen)}: {reason}")
+        made.append(f"{_count(untimed)}{share_of(untimed)}: {reason}")
     if untried:
-        made.append(
-            f"{_count(untried)}{part(untried)}: not tried: all trials or all the time went to other kernels"
-        )
+        reason = "all trials or all the time went to other kernels"
+        made.append(f"{_count(untried)}{share_of(untried)}: not tried: {reason}")
     for reason in dict.fromkeys(skipped.values()):
         some = [symbol for symbol, why in skipped.items() if why == reason]
-        made.append(f"{_count(some)}{_part(shares, some)}: not tuned: {reason}")
+        made.append(f"{_count(some)}{_share(shares, some)}: not tuned: {reason}")
     return [*made, *_failures(searches)]
 
 
@@ -60,11 +59,11 @@ def _lost(lost: Sequence[Tuned], shares: Mapping[str, float], dropped: Mapping[s
         return []
     texts = [one.task.args[0] for one in lost]
     lines = [
-        f"{_count(lost)}{_part(shares, texts)}: timed in the model, not significantly faster there: not used"
+        f"{_count(lost)}{_share(shares, texts)}: timed in the model, not significantly faster there: not used"
     ]
     ordered = sorted(lost, key=lambda one: -shares.get(one.task.args[0], 0.0))
     for one in ordered[:MOST_REASONS]:
-        share = _part(shares, [one.task.args[0]])
+        share = _share(shares, [one.task.args[0]])
         reason = dropped[one.task.args[0]]
         lines.append(f"    {label_of(one.task)}{share}: {one.progress.gain:.2f}x alone; {reason}")
     more = len(ordered) - MOST_REASONS
@@ -83,7 +82,7 @@ def _failures(searches: Sequence[Tuned]) -> list[str]:
     return [f"{sum(causes.values())} of {trials} trials failed: {kinds}"]
 
 
-def _saved(search: Tuned) -> float:
+def _seconds_saved(search: Tuned) -> float:
     """The seconds of a run that the winner saves."""
     assert search.best is not None
     default = search.best if search.default is None else search.default
@@ -94,6 +93,6 @@ def _count(some: Sequence[object]) -> str:
     return "1 kernel" if len(some) == 1 else f"{len(some)} kernels"
 
 
-def _part(shares: Mapping[str, float], names: Iterable[str]) -> str:
+def _share(shares: Mapping[str, float], names: Iterable[str]) -> str:
     """The part of the model's time that the kernels take."""
     return f" ({sum(shares.get(name, 0.0) for name in names):.1%} of the time)" if shares else ""

@@ -65,7 +65,7 @@ PROFILED_RUNS = 9
 PROFILED_SECONDS = 1.0
 """The most runs, and seconds, to measure the times of the model's kernels."""
 
-NOTHING = "the model stays as it was: nothing that was found is significantly faster in it"
+UNCHANGED = "the model stays as it was: nothing that was found is significantly faster in it"
 """The result if no schedule and no decision has changed."""
 
 
@@ -138,7 +138,7 @@ class TunedModel:
                 if one.task.args[0] in outcomes
             },
             skipped={names.get(symbol, symbol): reason for symbol, reason in self.skipped.items()},
-            notes=[*([] if runs else [NOTHING]), *self.notes],
+            notes=[*([] if runs else [UNCHANGED]), *self.notes],
             decisions=self.decided.records if self.decided else (),
             **options,
         )
@@ -147,7 +147,7 @@ class TunedModel:
         lines = [] if self.decided is None or not str(self.decided) else [str(self.decided)]
         lines += tuning_summary.lines(self.kernels, self.skipped, self.shares, self.dropped, self.late)
         runs = self.default_and_tuned
-        whole = NOTHING if runs is None else f"the model: {runs}"
+        whole = UNCHANGED if runs is None else f"the model: {runs}"
         return "\n".join([*lines, *self.notes, whole])
 
 
@@ -233,8 +233,8 @@ def tune(
     tolerance = TOLERANCES[options.get("precision", "float32")] + options.get("error_bound", 0.0)
     decider = Decider(default, make, Path(records), arguments, run, seed, tolerance, runner)
     share = WHOLE_SECONDS if seconds is None else SHARE_OF_DECISIONS * seconds
-    stands = resume and _has_decided(Path(records), seed, default, make)
-    decided = decider.decide(share if decisions and not stands else 0.0, stands)
+    is_confirmed = resume and _has_decided(Path(records), seed, default, make)
+    decided = decider.decide(share if decisions and not is_confirmed else 0.0, is_confirmed)
     base = decided.lib
     found, weights, skipped = _tasks(base, target)
     if not found:

@@ -8,7 +8,15 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from tvmlite.autotune.measure.worker import _Answer, _array, _failure, _plain, _Task, _values, _wrong
+from tvmlite.autotune.measure.worker import (
+    _Answer,
+    _array,
+    _bools_as_bytes,
+    _check_results,
+    _failure,
+    _Task,
+    _values,
+)
 from tvmlite.core import dtype as dtypes
 from tvmlite.core.abi.signature import Parameter, Signature
 from tvmlite.core.errors import BeyondMemory, ExecutionError
@@ -38,11 +46,11 @@ def task_of(expected: np.ndarray, dtype: str = "float32") -> _Task:
     """A task of ``Copy`` with the right answer ``expected``."""
     parameters = Copy(right, dtype).signature.arrays
     arrays = _values(parameters, (), SEED)
-    return _Task(arrays, {1: _Answer.of(_plain(expected), dtype)}, parameters=parameters, seed=SEED)
+    return _Task(arrays, {1: _Answer.of(_bools_as_bytes(expected), dtype)}, parameters=parameters, seed=SEED)
 
 
 def selection(candidate: Copy, task: _Task) -> str:
-    return _wrong(candidate, task, time.perf_counter)[0]  # type: ignore[arg-type]
+    return _check_results(candidate, task, time.perf_counter)[0]  # type: ignore[arg-type]
 
 
 FLOATS = (*dtypes.FLOATS, *dtypes.NARROW_FLOATS)

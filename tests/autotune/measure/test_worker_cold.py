@@ -11,12 +11,12 @@ import numpy as np
 import pytest
 
 from tvmlite.autotune.measure.cold import (
-    EVERYTHING,
-    LARGE,
-    LEAST_COLD,
-    PAGE,
+    DEFAULT_FOOTPRINT,
+    LARGE_ALLOCATION,
+    LARGE_PAGE,
+    SMALLEST_COPIED,
     Footprint,
-    as_in_a_model,
+    copies_in_one_block,
     further_arguments,
 )
 from tvmlite.autotune.measure.worker import Worker, _Task
@@ -27,7 +27,7 @@ from tvmlite.runtime.timing import Timing
 def test_cold_arrays_and_their_copies_exceed_the_caches() -> None:
     small, large = np.zeros(8, np.float32), np.ones(BEYOND_CACHES // 16, np.uint8)
 
-    others = further_arguments([small, large], (0, 1), (), EVERYTHING)
+    others = further_arguments([small, large], (0, 1), (), DEFAULT_FOOTPRINT)
 
     assert len(others) == 15
     assert all(one[0] is small for one in others)
@@ -51,7 +51,7 @@ for size in map(int, sys.argv[1:]):
 
 @pytest.mark.skipif(not os.path.exists("/sys/kernel/mm/transparent_hugepage"), reason="no large pages")
 def test_numpy_asks_for_large_pages_from_the_documented_size_on() -> None:
-    command = [sys.executable, "-c", PAGES, str(LARGE), str(LARGE - 1)]
+    command = [sys.executable, "-c", PAGES, str(LARGE_ALLOCATION), str(LARGE_ALLOCATION - 1)]
 
     found = subprocess.run(command, capture_output=True, text=True, check=True).stdout
 
@@ -59,16 +59,16 @@ def test_numpy_asks_for_large_pages_from_the_documented_size_on() -> None:
 
 
 def test_arrays_that_are_warm_or_small_are_not_copied() -> None:
-    large, small = np.zeros(BEYOND_CACHES // 2, np.uint8), np.zeros(LEAST_COLD - 1, np.uint8)
+    large, small = np.zeros(BEYOND_CACHES // 2, np.uint8), np.zeros(SMALLEST_COPIED - 1, np.uint8)
 
-    assert further_arguments([large], (), (), EVERYTHING) == []
-    assert further_arguments([small], (0,), (), EVERYTHING) == []
+    assert further_arguments([large], (), (), DEFAULT_FOOTPRINT) == []
+    assert further_arguments([small], (0,), (), DEFAULT_FOOTPRINT) == []
 
 
 def test_results_rotate_over_the_memory_of_the_models_values() -> None:
     """Weights rotate over the size of all weights, results over the memory of the values."""
-    data, weight, result = (np.ones(LEAST_COLD * n, np.uint8) for n in (1, 2, 3))
-    footprint = Footprint(weights=8 * LEAST_COLD, values=5 * LEAST_COLD)
+    data, weight, result = (np.ones(SMALLEST_COPIED * n, np.uint8) for n in (1, 2, 3))
+    footprint = Footprint(weights=8 * SMALLEST_COPIED, values=5 * SMALLEST_COPIED)
 
     others = further_arguments([data, weight, result], (1,), (2,), footprint)
 
@@ -80,9 +80,9 @@ def test_results_rotate_over_the_memory_of_the_models_values() -> None:
 
 
 def test_copies_are_aligned_like_weights_of_a_model() -> None:
-    weight = np.arange(LEAST_COLD // 4 + 5, dtype=np.float32)  # not a multiple of a cache line
+    weight = np.arange(SMALLEST_COPIED // 4 + 5, dtype=np.float32)  # not a multiple of a cache line
 
-    others = further_arguments([weight], (0,), (), Footprint(20 * LEAST_COLD, 0))
+    others = further_arguments([weight], (0,), (), Footprint(20 * SMALLEST_COPIED, 0))
 
     assert len(others) == 19
     for (copied,) in others:
@@ -93,10 +93,10 @@ def test_copies_are_aligned_like_weights_of_a_model() -> None:
 def test_the_arrays_of_a_task_are_adjacent_and_start_at_a_page() -> None:
     data, scalar = np.arange(20, dtype=np.float32), np.array(3, np.int64)
 
-    copies = as_in_a_model([data, scalar, data])
+    copies = copies_in_one_block([data, scalar, data])
 
     places = [one.ctypes.data for one in copies]
-    assert places[0] % PAGE == 0
+    assert places[0] % LARGE_PAGE == 0
     assert [place - places[0] for place in places] == [0, 128, 192]
     for copied, given in zip(copies, (data, scalar, data), strict=True):
         assert copied.dtype == given.dtype
@@ -104,9 +104,11 @@ def test_the_arrays_of_a_task_are_adjacent_and_start_at_a_page() -> None:
 
 
 def test_an_array_larger_than_the_footprint_needs_no_copies() -> None:
-    weight, result = np.ones(4 * LEAST_COLD, np.uint8), np.ones(4 * LEAST_COLD, np.uint8)
+    weight, result = np.ones(4 * SMALLEST_COPIED, np.uint8), np.ones(4 * SMALLEST_COPIED, np.uint8)
 
-    assert further_arguments([weight, result], (0,), (1,), Footprint(2 * LEAST_COLD, LEAST_COLD)) == []
+    assert (
+        further_arguments([weight, result], (0,), (1,), Footprint(2 * SMALLEST_COPIED, SMALLEST_COPIED)) == []
+    )
 
 
 @pytest.mark.parametrize(
@@ -124,10 +126,12 @@ def test_a_candidate_slow_only_in_its_first_call_is_timed_again(
         return Timing(then, (then, then), (then,), 1, 0.0)
 
     worker = Worker()
-    worker.tasks["task"] = _Task([], {}, least=2e-5)
+    worker.tasks["task"] = _Task([], {}, best_seconds=2e-5)
     monkeypatch.setattr(worker, "_time", time)
     monkeypatch.setattr("tvmlite.autotune.measure.worker._function", lambda fields, ir_text: None)
-    monkeypatch.setattr("tvmlite.autotune.measure.worker._wrong", lambda function, task, clock: ("", first))
+    monkeypatch.setattr(
+        "tvmlite.autotune.measure.worker._check_results", lambda function, task, clock: ("", first)
+    )
 
     reply = worker.answer({"do": "measure", "task": "task", "number": None, "budget": 0.02}, b"")
 
@@ -143,10 +147,12 @@ def test_a_call_longer_than_the_budget_is_timed_in_one_measurement(monkeypatch: 
         return Timing(25e-3, (25e-3, 25e-3), (25e-3,) * 3, 1, 0.0)
 
     worker = Worker()
-    worker.tasks["task"] = _Task([], {}, least=30e-3)
+    worker.tasks["task"] = _Task([], {}, best_seconds=30e-3)
     monkeypatch.setattr(worker, "_time", time)
     monkeypatch.setattr("tvmlite.autotune.measure.worker._function", lambda fields, ir_text: None)
-    monkeypatch.setattr("tvmlite.autotune.measure.worker._wrong", lambda function, task, clock: ("", 26e-3))
+    monkeypatch.setattr(
+        "tvmlite.autotune.measure.worker._check_results", lambda function, task, clock: ("", 26e-3)
+    )
 
     worker.answer({"do": "measure", "task": "task", "number": None, "budget": 0.02}, b"")
 
@@ -162,13 +168,13 @@ def test_candidates_use_the_copies_in_rotation() -> None:
             given.append(others)
             return Timing(1.0, (1.0, 1.0), (1.0,), 1, 0.0)
 
-    weight = np.ones(LEAST_COLD, np.uint8)
+    weight = np.ones(SMALLEST_COPIED, np.uint8)
     worker = Worker()
-    worker.tasks["task"] = _Task([weight], {}, (0,), footprint=Footprint(6 * LEAST_COLD, 0))
+    worker.tasks["task"] = _Task([weight], {}, (0,), footprint=Footprint(6 * SMALLEST_COPIED, 0))
     for calls in (2, 2, 2, 9):
         worker._time(Function(), "task", calls)  # type: ignore[arg-type]
 
-    copies = [id(one[0]) for one in worker.copied[1]]
+    copies = [id(one[0]) for one in worker.copies[1]]
     assert len(copies) == 5
     turns = [[copies.index(id(one[0])) for one in others] for others in given]
     assert turns == [[0, 1], [2, 3], [4, 0], [0, 1, 2, 3, 4]]
@@ -196,10 +202,12 @@ def test_fast_candidates_are_timed_longer_than_slow_ones(
         return Timing(7e-5, (7e-5, 7e-5), (7e-5,), 1, 0.0)
 
     worker = Worker()
-    worker.tasks["task"] = _Task([], {}, least=2e-5 if first < 1e-3 else 6e-3)
+    worker.tasks["task"] = _Task([], {}, best_seconds=2e-5 if first < 1e-3 else 6e-3)
     monkeypatch.setattr(worker, "_time", time)
     monkeypatch.setattr("tvmlite.autotune.measure.worker._function", lambda fields, ir_text: None)
-    monkeypatch.setattr("tvmlite.autotune.measure.worker._wrong", lambda function, task, clock: ("", first))
+    monkeypatch.setattr(
+        "tvmlite.autotune.measure.worker._check_results", lambda function, task, clock: ("", first)
+    )
 
     worker.answer({"do": "measure", "task": "task", "number": None, "budget": 0.02}, b"")
 
@@ -221,7 +229,9 @@ def test_compared_candidates_alternate_run_by_run(
     worker.tasks["task"] = _Task([], {})
     monkeypatch.setattr(worker, "_time", time)
     monkeypatch.setattr("tvmlite.autotune.measure.worker._function", lambda fields, ir_text: ir_text)
-    monkeypatch.setattr("tvmlite.autotune.measure.worker._wrong", lambda function, task, clock: ("", seconds))
+    monkeypatch.setattr(
+        "tvmlite.autotune.measure.worker._check_results", lambda function, task, clock: ("", seconds)
+    )
     wanted = {
         "do": "compare",
         "task": "task",

@@ -134,7 +134,7 @@ def test_scores_are_relative_to_the_best_of_the_task(tmp_path: Path) -> None:
     ((few, _),) = transfer.training_data(records, Target.parse("native"), most=20)
 
     assert rows.shape == (40, len(NAMES))
-    assert scores.max() == 0 > scores.min() >= transfer.SLOWEST
+    assert scores.max() == 0 > scores.min() >= transfer.LOWEST_SCORE
     assert len(few) == 20
 
 

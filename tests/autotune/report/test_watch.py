@@ -28,7 +28,7 @@ def run(task: Task, watch: Callable[..., object]) -> None:
 
 
 def test_without_a_terminal_lines_are_printed(task: Task, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(watching, "SECONDS", 0.0)
+    monkeypatch.setattr(watching, "PRINT_INTERVAL", 0.0)
     stream = io.StringIO()
 
     with Watch(trials=16, peak=1e9, stream=stream) as watch:
@@ -97,7 +97,7 @@ def test_a_program_without_a_label_is_named_by_its_first_line() -> None:
 def test_gains_of_kernels_are_shown_with_the_gain_of_the_model(
     task: Task, other_task: Task, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(watching, "SECONDS", 0.0)
+    monkeypatch.setattr(watching, "PRINT_INTERVAL", 0.0)
     stream = io.StringIO()
     record = Record((task.name, task.args), "", task.default, (1e-3,), verified=True)
     large = Progress(task, 9, share=0.5, trials=2, leaders=[record], curve=[2e-3, 1e-3])

@@ -161,7 +161,7 @@ def short(task: Task) -> Tuner:
 
 def looked_at(tuner: Tuner) -> list[object]:
     """The candidates that were lowered."""
-    return list(tuner.builder._kept)
+    return list(tuner.builder._cache)
 
 
 def test_words_of_a_knob_are_one_hot_and_numbers_keep_their_value() -> None:

@@ -85,7 +85,7 @@ def measured(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
     """A function that makes kernels take the given ``costs``."""
 
     def install(costs: Costs, conversion: int = 100) -> None:
-        monkeypatch.setattr(comparison, "SECONDS", 0.0)
+        monkeypatch.setattr(comparison, "COMPARISON_SECONDS", 0.0)
         run = made_up(costs, conversion)
         monkeypatch.setitem(provided._PROVIDERS, "faster_layers", lambda: partial(faster_layers, run=run))
 

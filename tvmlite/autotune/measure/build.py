@@ -24,7 +24,7 @@ LONGEST_BODY = 16
 """The most stores that a candidate may have once unrolled, for each vector register. A store costs 0.6 ms of
 compilation; with 32 registers 340 multiply-adds were measured at the machine's peak, 1344 at half of it."""
 
-KEPT = 256
+MOST_CACHED = 256
 """The number of lowered candidates that are kept until they are built."""
 
 
@@ -41,16 +41,16 @@ class Builder:
 
     def __init__(self, task: Task) -> None:
         self.task = task
-        self._kept: OrderedDict[str, Lowered | Outcome] = OrderedDict()
+        self._cache: OrderedDict[str, Lowered | Outcome] = OrderedDict()
 
     def lowered(self, config: ConfigEntity) -> Lowered | Outcome:
         """Lower the task under ``config``; an ``Outcome`` with the error if that fails."""
         key = str(ConfigEntity(config.settings))
-        if key not in self._kept:
-            self._kept[key] = self._lower(config)
-            if len(self._kept) > KEPT:
-                self._kept.popitem(last=False)
-        return self._kept[key]
+        if key not in self._cache:
+            self._cache[key] = self._lower(config)
+            if len(self._cache) > MOST_CACHED:
+                self._cache.popitem(last=False)
+        return self._cache[key]
 
     def built(self, config: ConfigEntity) -> Candidate | Outcome:
         """Build the candidate of the task under ``config``; an ``Outcome`` with the error if that fails."""

@@ -11,13 +11,13 @@ from tvmlite.core.abi.symbols import align
 from tvmlite.machine.machine import BEYOND_CACHES
 from tvmlite.runtime.tensor import copy_to_one_block
 
-LEAST_COLD = 64 << 10
+SMALLEST_COPIED = 64 << 10
 """The least bytes of an array that is worth a copy: smaller ones are loaded into cache at once."""
 
-LARGE = 4 << 20
+LARGE_ALLOCATION = 4 << 20
 """The bytes of an allocation from which on numpy asks for large pages."""
 
-PAGE = 2 << 20
+LARGE_PAGE = 2 << 20
 """The bytes of a large page."""
 
 
@@ -29,17 +29,17 @@ class Footprint:
     values: int
 
 
-EVERYTHING = Footprint(weights=BEYOND_CACHES, values=0)
+DEFAULT_FOOTPRINT = Footprint(weights=BEYOND_CACHES, values=0)
 """The default if the footprint is unknown: weights come from memory, and results stay in cache."""
 
 
-def as_in_a_model(arrays: Sequence[np.ndarray]) -> list[np.ndarray]:
+def copies_in_one_block(arrays: Sequence[np.ndarray]) -> list[np.ndarray]:
     """Return copies of ``arrays`` laid out as a model's values are: side by side in one block of large pages.
 
     Separate arrays would be allocated in small pages, of which caches hold parts by chance. This slows down
     some schedules by a tenth and others not at all.
     """
-    return copy_to_one_block(arrays, PAGE, LARGE)
+    return copy_to_one_block(arrays, LARGE_PAGE, LARGE_ALLOCATION)
 
 
 def further_arguments(
@@ -65,7 +65,7 @@ def _copies(arrays: Sequence[np.ndarray], places: Collection[int], total: int) -
 
     The copies are stored in one block, as a model's weights are.
     """
-    large = [place for place in sorted(places) if arrays[place].nbytes >= LEAST_COLD]
+    large = [place for place in sorted(places) if arrays[place].nbytes >= SMALLEST_COPIED]
     size = sum(align(arrays[place].nbytes) for place in large)
     count = max(-(-min(total, BEYOND_CACHES) // size), 1) if size else 1
     copies = iter(copy_to_one_block([arrays[place] for place in large] * (count - 1)))

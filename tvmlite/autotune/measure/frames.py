@@ -9,8 +9,8 @@ import struct
 import time
 from typing import Any
 
-_HEAD = struct.Struct("<II")
-LONGEST = 1 << 28
+_HEADER = struct.Struct("<II")
+LONGEST_MESSAGE = 1 << 28
 """The most bytes of a message; a longer one is a sign that the two sides are out of step."""
 
 NEXT_MODULE = "\n; the next module\n"
@@ -32,7 +32,7 @@ def send(
     """Write a message; Closed if the other side has closed the pipe, TooLate if it is not written before
     ``deadline`` (``time.monotonic``)."""
     text = json.dumps(fields).encode()
-    data = memoryview(_HEAD.pack(len(text), len(payload)) + text + payload)
+    data = memoryview(_HEADER.pack(len(text), len(payload)) + text + payload)
     while data:
         try:
             data = data[os.write(descriptor, data[:65536]) :]
@@ -48,7 +48,7 @@ def receive(descriptor: int, deadline: float | None = None) -> tuple[dict[str, A
     Only one side sends at a time, so that all data in the pipe belong to this message. They are read at once:
     each time that a thread waits, others may delay it further.
     """
-    data, size, begin = bytearray(), _HEAD.size, 0
+    data, size, begin = bytearray(), _HEADER.size, 0
     while len(data) < size:
         _wait([descriptor], [], deadline)
         part = os.read(descriptor, 1 << 20)
@@ -56,14 +56,14 @@ def receive(descriptor: int, deadline: float | None = None) -> tuple[dict[str, A
             raise Closed
         data += part
         if not begin and len(data) >= size:
-            lengths = _HEAD.unpack_from(data)
-            begin = _HEAD.size + lengths[0]
+            lengths = _HEADER.unpack_from(data)
+            begin = _HEADER.size + lengths[0]
             size += sum(lengths)
-            if sum(lengths) > LONGEST:
+            if sum(lengths) > LONGEST_MESSAGE:
                 raise Closed
     if len(data) > size:
         raise Closed
-    return json.loads(data[_HEAD.size : begin]), bytes(data[begin:])
+    return json.loads(data[_HEADER.size : begin]), bytes(data[begin:])
 
 
 def _wait(readers: list[int], writers: list[int], deadline: float | None) -> None:

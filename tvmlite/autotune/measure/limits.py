@@ -7,10 +7,10 @@ import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-FREE = 0.9
+SHARE_OF_FREE_MEMORY = 0.9
 """The share of the free memory that a worker may take."""
 
-LATE = 2.0
+GRACE_SECONDS = 2.0
 """Seconds after its time limit at which a request ends the process; a running tuner has ended it before."""
 
 
@@ -29,15 +29,17 @@ def bound_memory() -> None:
         return
     limits = resource.getrlimit(resource.RLIMIT_DATA)
     known = [one for one in limits if one != resource.RLIM_INFINITY]
-    resource.setrlimit(resource.RLIMIT_DATA, (min([taken + int(FREE * free), *known]), limits[1]))
+    resource.setrlimit(
+        resource.RLIMIT_DATA, (min([taken + int(SHARE_OF_FREE_MEMORY * free), *known]), limits[1])
+    )
 
 
 @contextmanager
 def bounded_time(seconds: float) -> Iterator[None]:
-    """End this process if the block takes longer than ``seconds`` plus ``LATE``: a tuner that was killed
-    cannot end it, and an endless loop does not notice a closed pipe."""
+    """End this process if the block takes longer than ``seconds`` plus ``GRACE_SECONDS``: a tuner that was
+    killed cannot end it, and an endless loop does not notice a closed pipe."""
     signal.signal(signal.SIGALRM, signal.SIG_DFL)  # it may have been ignored where the tuner was started
-    signal.setitimer(signal.ITIMER_REAL, seconds + LATE)
+    signal.setitimer(signal.ITIMER_REAL, seconds + GRACE_SECONDS)
     try:
         yield
     finally:

@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass
 from typing import Any, Protocol, runtime_checkable
 
 from tvmlite.autotune.measure import frames
-from tvmlite.autotune.measure.cold import EVERYTHING, Footprint
+from tvmlite.autotune.measure.cold import DEFAULT_FOOTPRINT, Footprint
 from tvmlite.autotune.measure.worker_process import WorkerProcess
 from tvmlite.core import arguments
 from tvmlite.core.errors import InputError, TvmliteError
@@ -19,7 +19,7 @@ from tvmlite.te.loop import serialize
 
 WORKER = "tvmlite.autotune.measure.worker"
 
-ENDING = 5.0
+EXIT_SECONDS = 5.0
 """Seconds to wait for a worker to end after its pipe is closed."""
 
 
@@ -125,7 +125,7 @@ class LocalRunner:
     timeout: float = 10.0
     reference_timeout: float = 120.0
     threads: int = 1
-    footprint: Footprint = EVERYTHING
+    footprint: Footprint = DEFAULT_FOOTPRINT
     processors: tuple[int, ...] | None = None
     repeat: int | None = None
 
@@ -140,13 +140,13 @@ class LocalRunner:
             for one in arguments.listed("LocalRunner: processors", self.processors, "ints", InputError):
                 arguments.whole("LocalRunner: processors", one, InputError, least=0)
         self._process: WorkerProcess | None = None
-        self._known: set[str] = set()
+        self._prepared: set[str] = set()
         self._references: dict[str, tuple[Candidate, int]] = {}
 
     def prepare(self, task: str, reference: Candidate, seed: int) -> None:
         """See ``Runner``; the reference is sent to the worker when first needed, and again after a crash."""
         if self._references.get(task) != (reference, seed):
-            self._known.discard(task)
+            self._prepared.discard(task)
         self._references[task] = reference, seed
 
     def measure(self, task: str, candidate: Candidate) -> Outcome:
@@ -165,8 +165,8 @@ class LocalRunner:
         if reply.get("error"):
             return Outcome(error=reply["error"], message=reply["message"])
         # The tuner searches in this process at the same time; that is not foreign load.
-        ours = (time.process_time() - spent) / ((time.perf_counter() - start) * (os.cpu_count() or 1))
-        return Outcome(tuple(reply["costs"]), busy=max(reply["busy"] - ours, 0.0))
+        own_share = (time.process_time() - spent) / ((time.perf_counter() - start) * (os.cpu_count() or 1))
+        return Outcome(tuple(reply["costs"]), busy=max(reply["busy"] - own_share, 0.0))
 
     def compare(self, task: str, candidates: list[Candidate]) -> list[Outcome]:
         """See ``Runner``."""
@@ -195,7 +195,7 @@ class LocalRunner:
     def close(self) -> None:
         """End the worker."""
         process, self._process = self._process, None
-        self._known.clear()
+        self._prepared.clear()
         if process is not None:
             process.close()
 
@@ -217,10 +217,10 @@ class LocalRunner:
     ) -> dict[str, Any]:
         """Return the worker's reply about ``task``, whose reference is sent first. If the arrays of other
         tasks leave too little memory, ask a new worker, which has none of these."""
-        if task not in self._known:
+        if task not in self._prepared:
             self._send_reference(task)
         reply = self._request(target, {**fields, "task": task}, payload, timeout)
-        if reply.get("error") == "memory" and self._known - {task}:
+        if reply.get("error") == "memory" and self._prepared - {task}:
             self.close()
             return self._ask(task, target, fields, payload, timeout)
         return reply
@@ -233,12 +233,12 @@ class LocalRunner:
         wanted |= {"signature": reference.signature}
         text = reference.ir_text.encode()
         reply = self._request(reference.target, wanted, text, self.reference_timeout)
-        if reply.get("error") == "memory" and self._known:
+        if reply.get("error") == "memory" and self._prepared:
             self.close()
             self._send_reference(task)
         elif reply.get("error"):
             raise ReferenceFailed(task, reply["error"], reply["message"])
-        self._known.add(task)
+        self._prepared.add(task)
 
     def _request(
         self, target: Target, fields: dict[str, Any], payload: bytes, timeout: float
@@ -254,7 +254,7 @@ class LocalRunner:
             self.close()
             return {"error": "timeout", "message": f"not ended after {timeout:g} s"}
         except frames.Closed:
-            reply = self._last_words(process)
+            reply = self._exit_reason(process)
             self.close()
             return reply
         except BaseException:  # Ctrl-C: a late reply must not be taken for that of a later request
@@ -268,12 +268,12 @@ class LocalRunner:
             os.set_blocking(self._process.input, False)  # so that the deadline can be kept
         return self._process
 
-    def _last_words(self, process: WorkerProcess) -> dict[str, Any]:
+    def _exit_reason(self, process: WorkerProcess) -> dict[str, Any]:
         """The error to report for a worker that ended by itself; the system kills one when memory is full."""
-        status = process.exit_status(ENDING)
+        status = process.exit_status(EXIT_SECONDS)
         if status is None:
             return {"error": "crash", "message": "the process closed its pipe but did not end"}
-        lines = process.last_words().splitlines()
+        lines = process.stderr_tail().splitlines()
         how = f"signal {-status}" if status < 0 else f"exit status {status}"
         message = f"the process ended with {how}" + (f": {lines[-1][:300]}" if lines else "")
         return {"error": "memory" if status == -signal.SIGKILL else "crash", "message": message}

@@ -52,7 +52,7 @@ class WorkerProcess:
         except subprocess.TimeoutExpired:
             return None
 
-    def last_words(self) -> str:
+    def stderr_tail(self) -> str:
         """The end of its standard error."""
         size = self._errors.seek(0, os.SEEK_END)
         self._errors.seek(max(0, size - 2000))

@@ -92,7 +92,7 @@ class _Loop:
 
 
 @dataclass(frozen=True)
-class _Stored:
+class _StoreSite:
     """A statement that stores, with the loops around it, outermost first, and the number of guards."""
 
     store: ir.Store
@@ -101,7 +101,7 @@ class _Stored:
 
 
 @dataclass(frozen=True)
-class _Description:
+class _StoreFeatures:
     row: list[float]
     work: float
     trips: float
@@ -115,7 +115,7 @@ class _Reader:
 
     def __init__(self, target: Target) -> None:
         self.target, self.lanes = target, target.lanes("float32")
-        self.stores: list[_Stored] = []
+        self.stores: list[_StoreSite] = []
         self.scratch = 0.0
         self.spans: dict[e.Var, int] = {}
         self.statements: Counter[e.Var] = Counter()
@@ -128,7 +128,7 @@ class _Reader:
             node, loops, guards = stack.pop()
             match node:
                 case ir.Store():
-                    self.stores.append(_Stored(node, loops, guards))
+                    self.stores.append(_StoreSite(node, loops, guards))
                     self._count(loops)
                     continue
                 case ir.For():
@@ -186,7 +186,7 @@ class _Reader:
                 return found
 
 
-def _describe(stored: _Stored, reader: _Reader) -> _Description:
+def _describe(stored: _StoreSite, reader: _Reader) -> _StoreFeatures:
     loops, store = stored.loops, stored.store
     extents = np.array([loop.extent for loop in reversed(loops)], float)
     iterations = np.concatenate([[1.0], np.cumprod(extents)])  # of inner loops, from the innermost outwards
@@ -230,7 +230,7 @@ def _describe(stored: _Stored, reader: _Reader) -> _Description:
             math.log2(1 + touched[n + 1]),
             math.log2(iterations[n + 1] * (1 + len(read)) * 4 / (1 + touched[n + 1])),
         ]
-    return _Description(row, work, trips, cycles, tile.unrolled * tile.vectors, moved)
+    return _StoreFeatures(row, work, trips, cycles, tile.unrolled * tile.vectors, moved)
 
 
 def _touched(
@@ -304,8 +304,8 @@ class _Tile:
         self.broadcast, self.contiguous, self.scattered = (
             sum(count for kind, count in others if kind == wanted) for wanted in (0, 1, 2)
         )
-        self.iterations_of_sums = self.unrolled * self.vectors / self.kept
-        self.own = sum(one.buffer is store.buffer for one in read)
+        self.iterations_per_accumulator = self.unrolled * self.vectors / self.kept
+        self.loads_of_result = sum(one.buffer is store.buffer for one in read)
         self.wait = self._wait(steps[0], inner[depth:], depth, reader) if self.held else 0.0
 
     def _wait(self, move: np.ndarray, around: Sequence[_Loop], depth: int, reader: _Reader) -> float:
@@ -317,19 +317,19 @@ class _Tile:
         end = 0
         while end < len(around) and reader.statements[around[end].var] == 1 and move[depth + end] == 0:
             end += 1
-        iterations, beside = 1, 1.0
+        iterations, overlapped = 1, 1.0
         for loop in around[end:]:
             iterations *= loop.extent
             statements = self.machine.reorder_window / (OPERATIONS * reader.stored[loop.var])
-            beside = max(beside, min(iterations, statements))
-        return self.machine.multiply_add_latency * self.unrolled * self.vectors / self.kept / beside
+            overlapped = max(overlapped, min(iterations, statements))
+        return self.machine.multiply_add_latency * self.unrolled * self.vectors / self.kept / overlapped
 
     def cycles(self, operations: int, calls: int) -> float:
         """The cycles of the tile in the core. Costs that overlap with nothing are left to the model."""
         vectors = self.unrolled * self.vectors
-        spilled = 0.0 if self.held and self._fits() else (1 + self.own) * self.kept
+        spilled = 0.0 if self.held and self._fits() else (1 + self.loads_of_result) * self.kept
         if self.held and self.machine.few_registers:
-            spilled *= self.iterations_of_sums  # LLVM spills and reloads them in each
+            spilled *= self.iterations_per_accumulator  # LLVM spills and reloads them in each
         if self.store_kind == 2:
             spilled *= 8
         step = cost.Step(
@@ -349,7 +349,7 @@ class _Tile:
         registers = self.machine.vector_registers
         if not self.machine.few_registers:
             return self.kept + self.contiguous < registers
-        operands = min(self.contiguous, self.broadcast) / self.iterations_of_sums
+        operands = min(self.contiguous, self.broadcast) / self.iterations_per_accumulator
         return self.kept + operands + 1 <= registers
 
     @staticmethod

@@ -17,13 +17,13 @@ from tvmlite.machine.target import Target
 from tvmlite.te import cost
 from tvmlite.te.space import ConfigEntity, Task, create, decode_args
 
-MOST = 512
+MOST_RECORDS = 512
 """The most records to learn from before a search: each is lowered again, in some 6 ms."""
 
-LEAST = 12
+FEWEST_RECORDS = 12
 """The least records of a task to learn from: fewer do not show which candidates are fast."""
 
-SLOWEST = -6.0
+LOWEST_SCORE = -6.0
 """The lowest score: speeds of at most 1/64 of the best's are not distinguished; failures get it too."""
 
 PARAMETERS = {
@@ -108,8 +108,8 @@ def correction(known: Sequence[TrainingData], prior: Prior, seed: int = 0) -> tr
     import xgboost
 
     weights = [LEAST_WEIGHT + 4.0**scores for _, scores in known]
-    off = [scores - prior(rows) for rows, scores in known]
-    labels = [one - np.average(one, weights=weight) for one, weight in zip(off, weights, strict=True)]
+    errors = [scores - prior(rows) for rows, scores in known]
+    labels = [one - np.average(one, weights=weight) for one, weight in zip(errors, weights, strict=True)]
     data = xgboost.DMatrix(
         np.concatenate([rows for rows, _ in known]),
         label=np.concatenate(labels),
@@ -118,7 +118,7 @@ def correction(known: Sequence[TrainingData], prior: Prior, seed: int = 0) -> tr
     return trees.Trees.of_xgboost(xgboost.train({**PARAMETERS, "seed": seed}, data, TREES))
 
 
-def training_data(records: Iterable[Record], target: Target, most: int = MOST) -> list[TrainingData]:
+def training_data(records: Iterable[Record], target: Target, most: int = MOST_RECORDS) -> list[TrainingData]:
     """Return the training data of each task: rows of features and scores, the logarithm of the speed relative
     to the task's best.
 
@@ -129,8 +129,8 @@ def training_data(records: Iterable[Record], target: Target, most: int = MOST) -
     for record in records:
         if record.target == str(target) and record.origin != FINAL and record.error in ("", "timeout"):
             of_task.setdefault(record.task_key, []).append(record)
-    tasks = [found for found in of_task.values() if len(found) >= LEAST and any(r.ok for r in found)]
-    known = [_training_data_of(found, target, max(most // len(tasks), LEAST)) for found in tasks]
+    tasks = [found for found in of_task.values() if len(found) >= FEWEST_RECORDS and any(r.ok for r in found)]
+    known = [_training_data_of(found, target, max(most // len(tasks), FEWEST_RECORDS)) for found in tasks]
     return [(rows, scores) for rows, scores in known if len(rows)]
 
 
@@ -138,19 +138,21 @@ def _training_data_of(found: list[Record], target: Target, most: int) -> Trainin
     """The training data from records of one task; empty if the task is unknown here."""
     rows: list[np.ndarray] = []
     scores: list[float] = []
-    known = _known(found[0], target)
+    known = _task_of(found[0], target)
     if known is None:
         return np.zeros((0, WIDTH), np.float32), np.zeros(0, np.float32)
     task, default = known
     quickest = sorted((record for record in found if record.ok), key=lambda record: record.cost)
     best = next((one.cost for one in quickest if _config(one, task, default) is not None), math.inf)
     builder = Builder(task)
-    for record in _evenly(found, most):
+    for record in _evenly_spaced(found, most):
         config = _config(record, task, default)
         lowered = None if config is None else builder.lowered(config)
         if isinstance(lowered, Lowered):
             rows.append(loop_features(lowered.function, target, task.flop))
-            scores.append(max(float(np.log2(best / record.cost)), SLOWEST) if record.ok else SLOWEST)
+            scores.append(
+                max(float(np.log2(best / record.cost)), LOWEST_SCORE) if record.ok else LOWEST_SCORE
+            )
     return np.array(rows, np.float32).reshape(-1, WIDTH), np.array(scores, np.float32)
 
 
@@ -160,13 +162,13 @@ def _config(record: Record, task: Task, default: ConfigEntity) -> ConfigEntity |
     return default if record.config.settings == default.settings else task.config_space.own(record.config)
 
 
-def _evenly(found: list[Record], count: int) -> list[Record]:
+def _evenly_spaced(found: list[Record], count: int) -> list[Record]:
     if len(found) <= count:
         return found
     return [found[n] for n in np.linspace(0, len(found) - 1, count).round().astype(int)]
 
 
-def _known(record: Record, target: Target) -> tuple[Task, ConfigEntity] | None:
+def _task_of(record: Record, target: Target) -> tuple[Task, ConfigEntity] | None:
     """The task of ``record`` and its default; None if its template is unknown here, or takes other arguments
     now."""
     try:

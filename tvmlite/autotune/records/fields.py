@@ -13,7 +13,7 @@ from typing import Any
 
 from tvmlite.core.errors import ParseError
 
-DEEPEST = 32
+MOST_LEVELS = 32
 """The most levels of nested lists and dictionaries; a task's arguments have two or three."""
 
 LONGEST_REASON = 200
@@ -51,8 +51,8 @@ def parsed(text: str) -> Any:
         fields = json.loads(text, parse_constant=_no_constant, parse_float=_finite)
     except (ValueError, RecursionError) as error:
         raise ParseError(f"not JSON: {error}") from None
-    if _is_deeper(fields, DEEPEST):
-        raise ParseError(f"more than {DEEPEST} nested lists")
+    if _is_deeper(fields, MOST_LEVELS):
+        raise ParseError(f"more than {MOST_LEVELS} nested lists")
     return fields
 
 

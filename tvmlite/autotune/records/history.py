@@ -35,7 +35,7 @@ class History:
             self._miss(key, f"no record for {name} with {args}: its defaults are used")
             return None
         if key in self.missing or not self._is_sound(key, name, args):
-            self._miss(key, f"{name} with {args}: {rec.LOST_DEFAULT}")
+            self._miss(key, f"{name} with {args}: {rec.DEFAULT_MISSING}")
             return None
         return found.config
 

@@ -32,10 +32,10 @@ FINAL = "final"
 """The origin of records of candidates that were timed interleaved: those can be compared, times of trials
 hardly."""
 
-LOST_DEFAULT = "a comparison lacks the default's record, which may have won: skipped"
+DEFAULT_MISSING = "a comparison lacks the default's record, which may have won: skipped"
 """The message if ``winner`` finds none."""
 
-TOGETHER = 0.5
+COMPARISON_SECONDS = 0.5
 """The most seconds between two records of a comparison; measuring one takes longer."""
 
 
@@ -300,7 +300,7 @@ def comparisons(records: Iterable[Record]) -> dict[str, list[Record]]:
     for record in records:
         if record.origin != FINAL:
             block = []
-        elif block and _are_together(block[-1], record) and not is_among(record.config, block):
+        elif block and _are_of_one_comparison(block[-1], record) and not is_among(record.config, block):
             block.append(record)
         else:
             block = [record]
@@ -320,11 +320,11 @@ def is_among(config: ConfigEntity, records: Iterable[Record]) -> bool:
     return any(record.config.settings == config.settings for record in records)
 
 
-def _are_together(one: Record, next_one: Record) -> bool:
+def _are_of_one_comparison(one: Record, next_one: Record) -> bool:
     """Whether two consecutive records belong to one comparison: in older files their times differ a
     little."""
     is_same_run = (one.task, one.seed, one.trial) == (next_one.task, next_one.seed, next_one.trial)
-    return is_same_run and abs(one.time - next_one.time) < TOGETHER
+    return is_same_run and abs(one.time - next_one.time) < COMPARISON_SECONDS
 
 
 def _lines(file: Any) -> Iterator[bytes]:

@@ -10,10 +10,10 @@ from tvmlite.te.visualizer import text
 
 _WIDTH, _HEIGHT = 560, 220
 _LEFT, _RIGHT, _TOP, _BOTTOM = 52, 14, 24, 34
-_NAMES = 96
+_LABEL_MARGIN = 96
 """The margin on the right for the names of lines, so that no name overlaps a curve."""
 
-_APART = 14
+_LABEL_SPACING = 14
 """The distance between the names of two lines."""
 
 
@@ -24,7 +24,7 @@ def curve(rates: Sequence[float], default: float | None, peak: float | None) -> 
     most = max([*rates, default or 0.0, 1e-9]) * 1.08
     if peak and peak < 3 * most:
         most = max(most, peak * 1.04)
-    frame = _Frame(1, max(len(rates), 2), 0, most, _NAMES)
+    frame = _Frame(1, max(len(rates), 2), 0, most, _LABEL_MARGIN)
     points = " ".join(f"{frame.x(n):.1f},{frame.y(rate):.1f}" for n, rate in enumerate(rates, 1))
     ends = [("roof", "default", default), ("roof", "peak", peak), ("best", "best", rates[-1])]
     lines = _lines(frame, [(kind, name, value) for kind, name, value in ends if value and value <= most])
@@ -33,8 +33,8 @@ def curve(rates: Sequence[float], default: float | None, peak: float | None) -> 
 
 def scatter(points: Sequence[tuple[float, float]]) -> str:
     """Plot the measured GFLOP/s over the predicted scores."""
-    across, up = [p for p, _ in points], [s for _, s in points]
-    frame = _Frame(min(across), max(across), 0, max(up) * 1.08)
+    predicted, measured = [p for p, _ in points], [s for _, s in points]
+    frame = _Frame(min(predicted), max(predicted), 0, max(measured) * 1.08)
     dots = [f'<circle cx="{frame.x(p):.1f}" cy="{frame.y(s):.1f}" r="3"/>' for p, s in points]
     return frame.svg("predicted and measured", "predicted before measuring", dots)
 
@@ -70,7 +70,7 @@ class _Frame:
     def y(self, value: float) -> float:
         return _HEIGHT - _BOTTOM - (_HEIGHT - _TOP - _BOTTOM) * (value - self.low) / self.height
 
-    def svg(self, name: str, across: str, inside: Sequence[str]) -> str:
+    def svg(self, name: str, x_label: str, inside: Sequence[str]) -> str:
         """Return the chart with its axes."""
         grid = []
         for value in _ticks(self.low, self.low + self.height):
@@ -82,7 +82,7 @@ class _Frame:
             grid.append(f'<text {place} text-anchor="middle">{value:g}</text>')
         names = (
             f'<text x="{_LEFT}" y="12">GFLOP/s</text>'
-            f'<text x="{self.end}" y="{_HEIGHT - 4}" text-anchor="end">{escape(across)}</text>'
+            f'<text x="{self.end}" y="{_HEIGHT - 4}" text-anchor="end">{escape(x_label)}</text>'
         )
         start = f'<svg class="chart" viewBox="0 0 {_WIDTH} {_HEIGHT}" role="img" aria-label="{escape(name)}">'
         return f"{start}{''.join(grid)}{names}{''.join(inside)}</svg>"
@@ -92,11 +92,11 @@ def _lines(frame: _Frame, ends: Sequence[tuple[str, str, float]]) -> list[str]:
     """Horizontal lines at the values of ``ends`` (kind, name, value), with their names in the margin, without
     overlap. For the kind ``best`` there is only the name: its line is the curve."""
     made, last = [], -math.inf
-    lowest = _HEIGHT - _BOTTOM - _APART * (len(ends) - 1)
+    lowest = _HEIGHT - _BOTTOM - _LABEL_SPACING * (len(ends) - 1)
     for kind, name, value in sorted(ends, key=lambda end: -end[2]):
         y = frame.y(value)
-        last = max(min(y + 4, lowest + 4), last + _APART)
-        lowest += _APART
+        last = max(min(y + 4, lowest + 4), last + _LABEL_SPACING)
+        lowest += _LABEL_SPACING
         if kind == "roof":
             made.append(f'<path class="roof" d="M{_LEFT} {y:.1f}H{frame.end}"/>')
         place = f'x="{frame.end + 6}" y="{last:.1f}"'

@@ -66,7 +66,7 @@ class Notebook:
 
     def __init__(self) -> None:
         self.handle: Any = None
-        self.said: list[str] = []
+        self.messages: list[str] = []
         self.shown = ""
 
     def start(self) -> None:
@@ -79,7 +79,7 @@ class Notebook:
 
     def say(self, message: str) -> None:
         """Show a message above the table."""
-        self.said.append(message)
+        self.messages.append(message)
         self._write()
 
     def stop(self) -> None:
@@ -88,11 +88,11 @@ class Notebook:
     def _write(self) -> None:
         from IPython.display import display
 
-        whole = {"text/html": html.paragraphs(self.said) + self.shown}
+        content = {"text/html": html.paragraphs(self.messages) + self.shown}
         if self.handle is None:
-            self.handle = display(whole, raw=True, display_id=True)
+            self.handle = display(content, raw=True, display_id=True)
         else:
-            self.handle.update(whole, raw=True)
+            self.handle.update(content, raw=True)
 
 
 def in_notebook() -> bool:

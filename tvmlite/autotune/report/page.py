@@ -20,7 +20,7 @@ from tvmlite.te.visualizer import text
 
 PACKAGE = "tvmlite.autotune.report"
 
-OPEN = 2
+UNFOLDED = 2
 """The number of searches whose charts are unfolded: those of the kernels that take most time."""
 
 MOST_BARS = 16
@@ -86,7 +86,7 @@ def page(
         "model": _model(times),
         "kernels": kernels.section(ordered, peak, labels, outcomes or {}, skipped or {}),
         "decisions": decided.section(decisions),
-        "tasks": "".join(_task(one, peak, labels, n < OPEN) for n, one in enumerate(measured)),
+        "tasks": "".join(_task(one, peak, labels, n < UNFOLDED) for n, one in enumerate(measured)),
     }
     style = html.resource("tvmlite.te.visualizer", "page.css") + html.resource(PACKAGE, "page.css")
     return html.page(title, style, html.resource(PACKAGE, "page.html"), values)

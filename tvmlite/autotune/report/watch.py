@@ -15,7 +15,7 @@ from tvmlite.core.errors import InputError
 from tvmlite.te.space import Task
 from tvmlite.te.visualizer import text
 
-SECONDS = 10.0
+PRINT_INTERVAL = 10.0
 """Seconds between two printed lines, if no table can be shown."""
 
 ROWS = 24
@@ -46,8 +46,8 @@ class Watch:
             autotune.tune(tasks, "tune.jsonl", budget=600, callbacks=[watch])
 
     In a notebook, and on a terminal with the package rich, it shows a table, otherwise it prints a line every
-    ``SECONDS``. ``peak`` is the machine's peak in operations a second; ``trials`` or ``budget`` (seconds) are
-    those of the run, to show how much is left; ``labels`` are names of tasks by key.
+    ``PRINT_INTERVAL``. ``peak`` is the machine's peak in operations a second; ``trials`` or ``budget``
+    (seconds) are those of the run, to show how much is left; ``labels`` are names of tasks by key.
     """
 
     def __init__(
@@ -74,13 +74,14 @@ class Watch:
         self._display = display_for(self.stream)
 
     def __call__(self, progress: Progress, new: Sequence[Record]) -> None:
-        """Show the ``progress`` of one task: a table is redrawn at once, a line printed every ``SECONDS``."""
+        """Show the ``progress`` of one task: a table is redrawn at once, a line printed every
+        ``PRINT_INTERVAL``."""
         self.tasks[progress.task.key] = progress
         if self.peak is not None:  # the peak was measured too low, while the machine was disturbed
             self.peak = max(self.peak, progress.best_flops)
         if self._display is not None:
             self._show(self._display)
-        elif time.monotonic() - self._printed >= SECONDS:
+        elif time.monotonic() - self._printed >= PRINT_INTERVAL:
             self._printed = time.monotonic()
             print(self._line(progress), file=self.stream, flush=True)
 

@@ -89,10 +89,12 @@ class Search:
         self.tuner, self.runner = tuner, runner
         self.progress = Progress(task, min(trials, len(task.config_space)), weight, share)
         others = [one for one in in_force if one.settings != task.default.settings]
-        known_here = [one for one in others if task.config_space.index_of(one.settings) is not None]
-        self.progress.in_force = _different(known_here)
+        in_space = [one for one in others if task.config_space.index_of(one.settings) is not None]
+        self.progress.in_force = _unique(in_space)
         self.default = task.default
-        self.earlier = {(r.origin, r.trial, _unnumbered(r.config)): r for r in known if self._is_mine(r)}
+        self.earlier = {
+            (r.origin, r.trial, _settings_key(r.config)): r for r in known if self._is_of_earlier_run(r)
+        }
         self.machine_waited = False
         self.jobs = jobs_of(runner)
         self.fills_machine = runner.threads * self.jobs >= processors()
@@ -153,8 +155,8 @@ class Search:
         missing. There are no records if the reference fails.
         """
         trial = self.progress.trials
-        configs = _different([self.default, *self.progress.finalists(FINALISTS)])
-        kept = [self.earlier.get((FINAL, trial, _unnumbered(config))) for config in configs]
+        configs = _unique([self.default, *self.progress.finalists(FINALISTS)])
+        kept = [self.earlier.get((FINAL, trial, _settings_key(config))) for config in configs]
         records = [record for record in kept if record is not None]
         is_new = len(records) < len(configs)
         if is_new:
@@ -181,7 +183,7 @@ class Search:
         ]
         return [replace(record, time=records[0].time) for record in records]
 
-    def _is_mine(self, record: Record) -> bool:
+    def _is_of_earlier_run(self, record: Record) -> bool:
         """Whether ``record`` is of an earlier run of this search."""
         tuner = self.tuner
         return record.origin in (tuner.name, FINAL) and (
@@ -260,14 +262,14 @@ class _Batch:
         self.numbers: list[int] = []
         self.pending: list[tuple[int, ConfigEntity, tuple[str, ...], Future[Outcome] | Outcome | Record]] = []
         self.records: list[Record] = []
-        self.made: list[_Candidate] = []
+        self.candidates: list[_Candidate] = []
 
     def add(self, number: int) -> None:
         """Submit a configuration for measurement, with its code if the machine cannot build."""
         tuner, task = self.search.tuner, self.search.progress.task
         trial, config = self.search.progress.trials + len(self.numbers), task.config_space.get(number)
         self.numbers.append(number)
-        found = self.search.earlier.get((tuner.name, trial, _unnumbered(config)))
+        found = self.search.earlier.get((tuner.name, trial, _settings_key(config)))
         if found is not None:
             self.pending.append((trial, config, (), found))
             return
@@ -276,26 +278,26 @@ class _Batch:
             self.pending.append((trial, config, (), lowered))
             return
         self.search.prepare()
-        made = _Candidate(config, lowered)
-        self.made.append(made)
+        candidate = _Candidate(config, lowered)
+        self.candidates.append(candidate)
         if not isinstance(self.search.runner, BuildingRunner):
             self._build()
-        outcome = self.measuring.submit(self._measured, made)
+        outcome = self.measuring.submit(self._measured, candidate)
         if self.search.fills_machine and self.search.jobs == 1:
             outcome.result()
         self.pending.append((trial, config, tuner.builder.trace(config), outcome))
 
-    def _measured(self, made: _Candidate) -> Outcome:
+    def _measured(self, candidate: _Candidate) -> Outcome:
         """Measure a candidate: from its code, or from its loops if it is not built yet."""
         task, runner = self.search.progress.task, self.search.runner
-        with made.lock:
-            made.is_taken = True
-        if made.built is None:
+        with candidate.lock:
+            candidate.is_taken = True
+        if candidate.built is None:
             assert isinstance(runner, BuildingRunner)
-            return runner.build_and_measure(task.key, BuildRequest(made.lowered.function, task.target))
-        if isinstance(made.built, Outcome):
-            return made.built
-        return runner.measure(task.key, made.built)
+            return runner.build_and_measure(task.key, BuildRequest(candidate.lowered.function, task.target))
+        if isinstance(candidate.built, Outcome):
+            return candidate.built
+        return runner.measure(task.key, candidate.built)
 
     def start(self, proposed: Sequence[int]) -> None:
         """Submit all for measurement and wait for the results, while the tuner searches, unless these are the
@@ -325,10 +327,10 @@ class _Batch:
 
     def _build(self) -> None:
         """Build the candidates that the machine has not started to build."""
-        for made in self.made:
-            with made.lock:
-                if made.built is None and not made.is_taken:
-                    made.built = self.search.tuner.builder.built(made.config)
+        for candidate in self.candidates:
+            with candidate.lock:
+                if candidate.built is None and not candidate.is_taken:
+                    candidate.built = self.search.tuner.builder.built(candidate.config)
 
     def finish(self) -> list[Record]:
         """Count the results of the batch; return the new records."""
@@ -388,13 +390,13 @@ def _record(
     )
 
 
-def _different(configs: Sequence[ConfigEntity]) -> list[ConfigEntity]:
+def _unique(configs: Sequence[ConfigEntity]) -> list[ConfigEntity]:
     """``configs`` without those whose settings occurred before."""
     found: dict[str, ConfigEntity] = {}
     for config in configs:
-        found.setdefault(_unnumbered(config), config)
+        found.setdefault(_settings_key(config), config)
     return list(found.values())
 
 
-def _unnumbered(config: ConfigEntity) -> str:
+def _settings_key(config: ConfigEntity) -> str:
     return str(ConfigEntity(config.settings))

@@ -61,11 +61,11 @@ class Progress:
         something slower without a comparison."""
         default = self.task.default.settings
         found = [r.config for r in self.leaders if r.cost < slowest and r.config.settings != default][:most]
-        kept = [one.settings for one in self.in_force[:most]]
-        best = [one for one in found if one.settings not in kept][: most - len(kept)]
-        there = [one for one in found if one in best or one.settings in kept]
-        met = [one.settings for one in there]
-        return [*there, *(one for one in self.in_force[:most] if one.settings not in met)]
+        required = [one.settings for one in self.in_force[:most]]
+        best = [one for one in found if one.settings not in required][: most - len(required)]
+        selected = [one for one in found if one in best or one.settings in required]
+        selected_settings = [one.settings for one in selected]
+        return [*selected, *(one for one in self.in_force[:most] if one.settings not in selected_settings)]
 
     def take(self, record: Record) -> None:
         """Count one more trial."""

@@ -12,10 +12,10 @@ from tvmlite.te.space import ConfigSpace
 SMALL_SPACE = 1 << 15
 """The largest space of which all configurations are predicted, in some 15 ms."""
 
-NEAR = 8
+NEIGHBOURS = 8
 """The number of a knob's settings that count as near to another."""
 
-FAR = 0.25
+RANDOM_SETTING = 0.25
 """The probability that a knob is set to any of its settings instead."""
 
 CHAINS, STEPS = 128, 60
@@ -66,17 +66,17 @@ def _anneal(
         numbers = space.numbers(moved)
         found = score(numbers)
         seen.update(zip(numbers.tolist(), found.tolist(), strict=True))
-        heat = spread * (1 - step / STEPS) + 1e-9
-        taken = generator.random(CHAINS) < np.exp(np.minimum((found - scores) / heat, 0))
-        points[taken], scores[taken] = moved[taken], found[taken]
+        temperature = spread * (1 - step / STEPS) + 1e-9
+        accepted = generator.random(CHAINS) < np.exp(np.minimum((found - scores) / temperature, 0))
+        points[accepted], scores[accepted] = moved[accepted], found[accepted]
     fresh = (number for number in seen if number not in known and space.is_index_valid(number))
     ordered = sorted(fresh, key=lambda n: (-seen[n], n))
     return ordered[:count]
 
 
 class Mutations:
-    """Mutates configurations of a space, mostly a little: a knob takes one of the ``NEAR`` settings most
-    similar to its own by the cost model's features (``KnobFeatures``)."""
+    """Mutates configurations of a space, mostly a little: a knob takes one of the ``NEIGHBOURS`` settings
+    most similar to its own by the cost model's features (``KnobFeatures``)."""
 
     def __init__(self, knobs: KnobFeatures) -> None:
         self.space = knobs.space
@@ -92,16 +92,16 @@ class Mutations:
         places = self.space.positions(np.full(count, parent))
         for row in places:
             for knob in generator.choice(self._movable, int(generator.integers(1, 3))).tolist():
-                row[knob] = self._moved(knob, int(row[knob]), generator)
+                row[knob] = self._mutated(knob, int(row[knob]), generator)
         numbers = dict.fromkeys(self.space.numbers(places).tolist())
         return np.array([n for n in numbers if self.space.is_index_valid(n)], np.int64)
 
-    def _moved(self, knob: int, place: int, generator: np.random.Generator) -> int:
-        if generator.random() < FAR:
+    def _mutated(self, knob: int, place: int, generator: np.random.Generator) -> int:
+        if generator.random() < RANDOM_SETTING:
             return int(generator.integers(0, self._dims[knob]))
         near = self._near.get((knob, place))
         if near is None:
             table = self._tables[knob]
-            away = np.abs(table - table[place]).sum(axis=1)
-            near = self._near[knob, place] = np.argsort(away, kind="stable")[1 : NEAR + 1]
+            distances = np.abs(table - table[place]).sum(axis=1)
+            near = self._near[knob, place] = np.argsort(distances, kind="stable")[1 : NEIGHBOURS + 1]
         return int(generator.choice(near))

@@ -28,18 +28,20 @@ def configurations(records: Iterable[Record], task: Task) -> list[int]:
     The best of each such task come first, in the order of similar shapes, then the second best of each, and
     so on, without duplicates. Only records of trials on the task's target count.
     """
-    form, shape = _form(task.key)
+    pattern, shape = _split_numbers(task.key)
     of_task: dict[str, list[Record]] = {}
     for record in records:
         if record.ok and record.origin != FINAL and record.target == str(task.target):
             of_task.setdefault(record.task_key, []).append(record)
-    away: dict[str, float] = {}
+    distances: dict[str, float] = {}
     for key in of_task:
-        other, numbers = _form(key)
-        if other == form and key != task.key:
-            away[key] = sum(abs(math.log2((1 + a) / (1 + b))) for a, b in zip(shape, numbers, strict=True))
+        other, numbers = _split_numbers(key)
+        if other == pattern and key != task.key:
+            distances[key] = sum(
+                abs(math.log2((1 + a) / (1 + b))) for a, b in zip(shape, numbers, strict=True)
+            )
     ranks: list[list[ConfigEntity]] = [[] for _ in range(BEST)]
-    for key in sorted(away, key=lambda one: (away[one], one))[:TASKS]:
+    for key in sorted(distances, key=lambda one: (distances[one], one))[:TASKS]:
         ordered = sorted(of_task[key], key=lambda record: (record.cost, str(record.config)))
         for rank, record in zip(ranks, ordered, strict=False):
             rank.append(record.config)
@@ -94,6 +96,6 @@ def _inner(split: SplitChoice) -> np.ndarray:
     return np.concatenate([lengths, np.cumsum(lengths[::-1])])
 
 
-def _form(key: str) -> tuple[str, list[int]]:
+def _split_numbers(key: str) -> tuple[str, list[int]]:
     """The key of a task with its numbers replaced by 0, and the numbers."""
     return _NUMBER.sub("0", key), [int(number) for number in _NUMBER.findall(key)]

@@ -35,17 +35,17 @@ POOL = 48
 """The number of random configurations that are lowered before anything is measured."""
 
 ROUNDS = 8
-"""The number of rounds that then lower ``LOWERED`` more, each time those predicted to be the best: random
-configurations are far less often as good."""
+"""The number of rounds that then lower ``LOWERED_PER_BATCH`` more, each time those predicted to be the best:
+random configurations are far less often as good."""
 
-LOWERED = 24
+LOWERED_PER_BATCH = 24
 """The number of configurations lowered while a batch is measured, half of them neighbours of the best."""
 
 NODES_AT_FIRST = 20_000
 """Nodes of loops and expressions lowered before anything is measured, at most half for random configurations:
 kernels with long bodies, as for short vectors or Winograd, take proportionally longer."""
 
-NODES_AT_ONCE = 2_400
+NODES_PER_BATCH = 2_400
 """The number of nodes lowered while a batch is measured."""
 
 FEW_NODES = 1_000
@@ -55,7 +55,7 @@ FEW_NODES = 1_000
 CHILDREN = 24
 """The number of mutations of one configuration, of which the best by the model of knobs is lowered."""
 
-HANDED = 6
+SIMILAR_PER_BATCH = 6
 """The most configurations of a batch that were fast in other shapes: the rest shows what is fast in this
 one."""
 
@@ -123,19 +123,21 @@ class XGBTuner(Tuner):
         numbers, scores = self._scored()
         least = float(scores.min()) - 1.0
         known = np.array([*numbers, *self._refused])
-        of_knobs = CostModel("reg", self.seed)
-        of_knobs.fit_scores(self.knobs(known), np.concatenate([scores, np.full(len(self._refused), least)]))
+        knob_model = CostModel("reg", self.seed)
+        knob_model.fit_scores(self.knobs(known), np.concatenate([scores, np.full(len(self._refused), least)]))
         ordered = np.array(numbers)[np.argsort(-scores, kind="stable")]
 
         def score(some: np.ndarray) -> np.ndarray:
-            return of_knobs.predict(self.knobs(some))
+            return knob_model.predict(self.knobs(some))
 
         mean = self._nodes / len(self._rows)
-        count = max(min(LOWERED, int(NODES_AT_ONCE / mean)), self.batch)
-        near = self._varied(count // 2, score)
-        taken = {*self._rows, *self._refused, *near}
-        best = most_promising(self.space, score, count - len(near), taken, ordered, self.generator)
-        self._lower([*near, *best])
+        count = max(min(LOWERED_PER_BATCH, int(NODES_PER_BATCH / mean)), self.batch)
+        mutations = self._best_mutations(count // 2, score)
+        known_or_mutated = {*self._rows, *self._refused, *mutations}
+        best = most_promising(
+            self.space, score, count - len(mutations), known_or_mutated, ordered, self.generator
+        )
+        self._lower([*mutations, *best])
 
     def prediction(self, index: int) -> float | None:
         """The prior's prediction for a lowered configuration: the logarithm of its speed by the best's."""
@@ -150,15 +152,15 @@ class XGBTuner(Tuner):
             self.model.fit(
                 np.stack([self._rows[n] for n in measured]),
                 np.array([self.speeds[n] for n in measured]),
-                self._trusted(measured),
+                self._weighted_priors(measured),
             )
 
     def _choose(self, count: int) -> list[int]:
         if not self._rows:
             self._begin()
         random = int(self.generator.binomial(count, self.explore))
-        chosen = self._best(count - random, self._next_handed(min(count, HANDED)))
-        while len(chosen) < count and (left := self._unlike(chosen)):
+        chosen = self._best(count - random, self._next_similar(min(count, SIMILAR_PER_BATCH)))
+        while len(chosen) < count and (left := self._distinct(chosen)):
             chosen.append(left[int(self.generator.integers(len(left)))])
         refused = 0
         while len(chosen) < count:
@@ -188,13 +190,13 @@ class XGBTuner(Tuner):
             if len(self._rows) + len(self._refused) == seen or self._nodes > NODES_AT_FIRST:
                 break
 
-    def _next_handed(self, count: int) -> list[int]:
+    def _next_similar(self, count: int) -> list[int]:
         """The next ``count`` of ``handed``, without those that cannot be built or have the same features as
         others."""
         chosen: list[int] = []
         while self.handed and len(chosen) < count:
             number = self.handed.pop(0)
-            if number in self._rows and number in self._unlike(chosen):
+            if number in self._rows and number in self._distinct(chosen):
                 chosen.append(number)
         return chosen
 
@@ -206,64 +208,66 @@ class XGBTuner(Tuner):
         batch would be variations of one, and so would the next.
         """
         numbers, scores = self._scored()
-        said = dict(zip(numbers, scores.tolist(), strict=True))
-        met = self._met()
-        met.update(self._kinds[number] for number in chosen)
-        while len(chosen) < count and (left := self._unlike(chosen)):
-            chosen.append(max(left, key=lambda n: (said[n] + self._uncertainty(met, n), -n)))
-            met[self._kinds[chosen[-1]]] += 1
+        predicted = dict(zip(numbers, scores.tolist(), strict=True))
+        counts = self._proposed_by_kind()
+        counts.update(self._kinds[number] for number in chosen)
+        while len(chosen) < count and (left := self._distinct(chosen)):
+            chosen.append(max(left, key=lambda n: (predicted[n] + self._uncertainty(counts, n), -n)))
+            counts[self._kinds[chosen[-1]]] += 1
         return chosen
 
-    def _unlike(self, chosen: Sequence[int]) -> list[int]:
+    def _distinct(self, chosen: Sequence[int]) -> list[int]:
         """The lowered configurations whose features differ from all that are proposed or ``chosen``: some
         knobs have no effect, such as the order of loops of one iteration."""
         taken = [n for n in (*self.proposed, *chosen) if n in self._rows]
-        looks = {self._rows[n].tobytes() for n in taken}
-        return [n for n, row in self._rows.items() if row.tobytes() not in looks]
+        known_rows = {self._rows[n].tobytes() for n in taken}
+        return [n for n, row in self._rows.items() if row.tobytes() not in known_rows]
 
-    def _met(self) -> Counter[bytes]:
+    def _proposed_by_kind(self) -> Counter[bytes]:
         """The number of proposed configurations of each kind of tile."""
         return Counter(self._kinds[n] for n in self.proposed if n in self._kinds)
 
-    def _uncertainty(self, met: Counter[bytes], number: int) -> float:
-        """The uncertainty of the model for a configuration, if ``met`` of each kind of tile are known."""
-        return UNCERTAINTY / (1 + met[self._kinds[number]]) ** 0.5
+    def _uncertainty(self, counts: Counter[bytes], number: int) -> float:
+        """The uncertainty of the model for a configuration, if ``counts`` of each kind of tile are known."""
+        return UNCERTAINTY / (1 + counts[self._kinds[number]]) ** 0.5
 
     def _scored(self) -> tuple[list[int], np.ndarray]:
         """All lowered configurations, and the model's score for each."""
         numbers = list(self._rows)
         if not numbers:
             return numbers, np.zeros(0)
-        return numbers, self.model.predict(np.stack([self._rows[n] for n in numbers]), self._trusted(numbers))
+        return numbers, self.model.predict(
+            np.stack([self._rows[n] for n in numbers]), self._weighted_priors(numbers)
+        )
 
-    def _trusted(self, numbers: Sequence[int]) -> np.ndarray:
+    def _weighted_priors(self, numbers: Sequence[int]) -> np.ndarray:
         """The prior's predictions, with less weight the more was measured."""
         known = np.array([self._priors[n] for n in numbers], np.float32)
         return known * np.float32(PRIOR_TRIALS / (PRIOR_TRIALS + len(self.speeds)))
 
-    def _varied(self, count: int, score: Score) -> list[int]:
+    def _best_mutations(self, count: int, score: Score) -> list[int]:
         """Mutations that were not lowered yet: one of the best configuration of each kind of tile, for the
         ``count`` most promising kinds."""
         numbers, scores = self._scored()
-        met = self._met()
-        hopes = [float(s) + self._uncertainty(met, n) for n, s in zip(numbers, scores, strict=True)]
+        counts = self._proposed_by_kind()
+        upper_bounds = [float(s) + self._uncertainty(counts, n) for n, s in zip(numbers, scores, strict=True)]
         parents: dict[bytes, int] = {}
-        for place in np.argsort(-np.array(hopes), kind="stable").tolist():
+        for place in np.argsort(-np.array(upper_bounds), kind="stable").tolist():
             parents.setdefault(self._kinds[numbers[place]], numbers[place])
         seen = {*self._rows, *self._refused}
-        litters = [
+        broods = [
             self.mutations.children(parent, CHILDREN, self.generator).tolist()
             for parent in list(parents.values())[:count]
         ]
-        children = list(dict.fromkeys(n for litter in litters for n in litter if n not in seen))
+        children = list(dict.fromkeys(n for brood in broods for n in brood if n not in seen))
         if not children:
             return []
-        said = dict(zip(children, score(np.array(children, np.int64)).tolist(), strict=True))
+        predicted = dict(zip(children, score(np.array(children, np.int64)).tolist(), strict=True))
         found: dict[int, None] = {}
-        for litter in litters:
-            new = [n for n in litter if n in said and n not in found]
+        for brood in broods:
+            new = [n for n in brood if n in predicted and n not in found]
             if new:
-                found[max(new, key=said.__getitem__)] = None
+                found[max(new, key=predicted.__getitem__)] = None
         return list(found)
 
     def _lower(self, numbers: Sequence[int]) -> None:

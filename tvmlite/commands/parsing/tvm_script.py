@@ -46,7 +46,7 @@ def why_missing(name: str) -> str:
     parts = name.split(".")[1:]
     for place, part in enumerate(parts):
         try:
-            found = _below(found, part)
+            found = _member(found, part)
         except TvmliteError as error:
             return f"{error.message}: {error.hint}" if error.hint else error.message
         except (AttributeError, ImportError) as error:
@@ -58,7 +58,7 @@ def why_missing(name: str) -> str:
     return ""
 
 
-def _below(found: Any, part: str) -> Any:
+def _member(found: Any, part: str) -> Any:
     """The attribute or submodule ``part`` of ``found``."""
     try:
         return getattr(found, part)

@@ -39,7 +39,7 @@ class Dim:
 
 
 @dataclass(frozen=True)
-class Known:
+class KnownTensor:
     """A tensor of the program."""
 
     name: str
@@ -61,10 +61,10 @@ class Builder:
 
     rnd: random.Random
     lines: list[str] = field(default_factory=list)
-    tensors: list[Known] = field(default_factory=list)
+    tensors: list[KnownTensor] = field(default_factory=list)
     sizes: dict[str, int] = field(default_factory=dict)
     tags: list[str] = field(default_factory=list)
-    computed: list[Known] = field(default_factory=list)
+    computed: list[KnownTensor] = field(default_factory=list)
     count: int = 0
 
     def fresh(self, letter: str) -> str:
@@ -103,11 +103,11 @@ class Builder:
         """Return a random dtype: float32 and int32 are the most frequent."""
         return self.rnd.choice(_DTYPES)
 
-    def placeholder(self, dims: tuple[Dim, ...], dtype: str) -> Known:
+    def placeholder(self, dims: tuple[Dim, ...], dtype: str) -> KnownTensor:
         """Write a ``te.placeholder``: an input of the program."""
         name = self.fresh("A")
         self.lines.append(f'{name} = te.placeholder({shape(dims)}, "{dtype}", name="{name}")')
-        made = Known(name, dims, dtype)
+        made = KnownTensor(name, dims, dtype)
         self.tensors.append(made)
         return made
 
@@ -117,28 +117,32 @@ class Builder:
         self.lines.append(f'{name} = te.reduce_axis((0, {extent}), name="{name}")')
         return name
 
-    def compute(self, dims: tuple[Dim, ...], axes: list[str], body: str, dtype: str) -> Known:
+    def compute(self, dims: tuple[Dim, ...], axes: list[str], body: str, dtype: str) -> KnownTensor:
         """Write a ``te.compute`` of one output whose formula is ``body``, over the names ``axes``."""
         name = self.fresh("T")
         self.lines.append(
             f'{name} = te.compute({shape(dims)}, lambda {", ".join(axes)}: {body}, name="{name}")'
         )
-        return self.add(Known(name, dims, dtype))
+        return self.add(KnownTensor(name, dims, dtype))
 
-    def computes(self, dims: tuple[Dim, ...], axes: list[str], body: str, kinds: list[str]) -> list[Known]:
+    def computes(
+        self, dims: tuple[Dim, ...], axes: list[str], body: str, kinds: list[str]
+    ) -> list[KnownTensor]:
         """Write a compute of several outputs, with the dtypes ``kinds``."""
         names = [self.fresh("T") for _ in kinds]
         text = f'te.compute({shape(dims)}, lambda {", ".join(axes)}: {body}, name="{names[0]}")'
         self.lines.append(f"{', '.join(names)} = {text}")
-        return [self.add(Known(name, dims, dtype)) for name, dtype in zip(names, kinds, strict=True)]
+        return [self.add(KnownTensor(name, dims, dtype)) for name, dtype in zip(names, kinds, strict=True)]
 
-    def add(self, made: Known) -> Known:
+    def add(self, made: KnownTensor) -> KnownTensor:
         """Record a tensor that a statement of the program computes, so that later ones may read it."""
         self.tensors.append(made)
         self.computed.append(made)
         return made
 
-    def pick(self, rank: int | None = None, kinds: tuple[str, ...] = dtypes.ALL, least: int = 0) -> Known:
+    def pick(
+        self, rank: int | None = None, kinds: tuple[str, ...] = dtypes.ALL, least: int = 0
+    ) -> KnownTensor:
         """Return a tensor to start from: mostly the last computed one, else an older or a new one."""
         fits = [
             x

@@ -12,20 +12,20 @@ def gather(b: Builder) -> bool:
         return False
     place = b.rnd.randrange(len(x.dims))
     kind = b.rnd.choice(("int32", "int64", "int32", "uint8", "int16"))
-    whole = b.rnd.random() < 0.3
-    room = LARGEST // max(1, x.size // max(1, x.dims[place].value))
-    count = b.extent(small=room < 50)
-    dims = x.dims if whole else (*x.dims[:place], count, *x.dims[place + 1 :])
-    indices = b.placeholder(dims if whole else (count,), kind)
+    elementwise = b.rnd.random() < 0.3
+    most_indices = LARGEST // max(1, x.size // max(1, x.dims[place].value))
+    count = b.extent(small=most_indices < 50)
+    dims = x.dims if elementwise else (*x.dims[:place], count, *x.dims[place + 1 :])
+    indices = b.placeholder(dims if elementwise else (count,), kind)
     axes = axes_of(len(dims))
     at = axes.copy()
     extent = x.dims[place]
-    spot = f"{indices.name}[{index(axes) if whole else axes[place]}]"
-    wide = f'{spot}.astype("{b.rnd.choice(("int32", "int64"))}")'
+    index_element = f"{indices.name}[{index(axes) if elementwise else axes[place]}]"
+    index_value = f'{index_element}.astype("{b.rnd.choice(("int32", "int64"))}")'
     if b.rnd.random() < 0.5:
-        at[place] = f"{wide} % {extent}"
+        at[place] = f"{index_value} % {extent}"
     else:
-        at[place] = f"te.max(te.min({wide}, {extent} - 1), 0)"
+        at[place] = f"te.max(te.min({index_value}, {extent} - 1), 0)"
     b.compute(dims, axes, f"{x.name}[{index(at)}]", x.dtype)
     return True
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tvmlite.core import dtype as dtypes
-from tvmlite.fuzz.compute.builder import Builder, Known, shape
+from tvmlite.fuzz.compute.builder import Builder, KnownTensor, shape
 
 _SCATTER = """def {name}(ins, outs):
     ib = te.ir_builder.create()
@@ -44,5 +44,5 @@ def extern(b: Builder) -> bool:
         b.lines.append(_CUMSUM.format(name=name, n=x.dims[0], m=x.dims[1], dtype=x.dtype, kind=kind))
         made, inputs, dims = b.fresh("T"), f"[{x.name}]", x.dims
     b.lines.append(f'{made} = te.extern({shape(dims)}, {inputs}, {name}, name="{made}", dtype="{x.dtype}")')
-    b.add(Known(made, dims, x.dtype))
+    b.add(KnownTensor(made, dims, x.dtype))
     return True

@@ -28,8 +28,8 @@ def strided(b: Builder) -> bool:
     """Elements at positions computed by index arithmetic over one or two axes, all within bounds."""
     dims = tuple(b.constant(b.rnd.choice((1, 2, 3, 5, 8, 11))) for _ in range(b.rnd.randint(1, 3)))
     axes = axes_of(len(dims))
-    texts = [_place(b, axes) for _ in range(b.rnd.randint(1, 2))]
-    spans = [_span(text, axes, dims) for text in texts]
+    texts = [_index(b, axes) for _ in range(b.rnd.randint(1, 2))]
+    spans = [_index_range(text, axes, dims) for text in texts]
     extents = tuple(b.constant(high - low + 1 + b.rnd.choice((0, 0, 3))) for low, high in spans)
     size = 1
     for extent in extents:
@@ -43,7 +43,7 @@ def strided(b: Builder) -> bool:
         and all(h.value >= n.value for h, n in zip(x.dims, extents, strict=True))
     ]
     x = b.rnd.choice(fits) if fits and b.rnd.random() < 0.7 else b.placeholder(extents, b.dtype())
-    at = [_moved(text, -low) for text, (low, _) in zip(texts, spans, strict=True)]
+    at = [_shifted(text, -low) for text, (low, _) in zip(texts, spans, strict=True)]
     b.compute(dims, axes, f"{x.name}[{index(at)}]", x.dtype)
     return True
 
@@ -69,7 +69,7 @@ def ranged(b: Builder) -> bool:
     return True
 
 
-def _place(b: Builder, axes: Sequence[str]) -> str:
+def _index(b: Builder, axes: Sequence[str]) -> str:
     """Return an index, which may be negative."""
     rnd = b.rnd
     terms = [
@@ -85,7 +85,7 @@ def _place(b: Builder, axes: Sequence[str]) -> str:
     return text
 
 
-def _span(text: str, axes: Sequence[str], dims: Sequence[Dim]) -> tuple[int, int]:
+def _index_range(text: str, axes: Sequence[str], dims: Sequence[Dim]) -> tuple[int, int]:
     """Return the least and the greatest value of an index."""
     code = compile(text, "<index>", "eval")
     places: list[dict[str, int]] = [{}]
@@ -95,5 +95,5 @@ def _span(text: str, axes: Sequence[str], dims: Sequence[Dim]) -> tuple[int, int
     return min(values), max(values)
 
 
-def _moved(text: str, by: int) -> str:
+def _shifted(text: str, by: int) -> str:
     return f"{text} + {by}" if by >= 0 else f"{text} - {-by}"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tvmlite.core import dtype as dtypes
-from tvmlite.fuzz.compute.builder import LARGEST, Builder, Dim, Known, axes_of, index
+from tvmlite.fuzz.compute.builder import LARGEST, Builder, Dim, KnownTensor, axes_of, index
 
 
 def stencil(b: Builder) -> bool:
@@ -29,7 +29,7 @@ def stencil(b: Builder) -> bool:
     return True
 
 
-def pad(b: Builder, x: Known, place: int, pads: tuple[int, int]) -> Known:
+def pad(b: Builder, x: KnownTensor, place: int, pads: tuple[int, int]) -> KnownTensor:
     """Write ``x`` with elements added before and after along one axis."""
     axes = axes_of(len(x.dims))
     at = axes.copy()

@@ -74,50 +74,52 @@ def least(dtype: str) -> float:
     return _LEAST[dtype]
 
 
-def errors(*parts: Bounded) -> tuple[np.ndarray, np.ndarray]:
+def error_masks(*parts: Bounded) -> tuple[np.ndarray, np.ndarray]:
     """Return where all ``parts`` are exact, and where one is out of bounds."""
-    sure: Any = True
-    lost: Any = False
+    all_exact: Any = True
+    out_of_bounds: Any = False
     for part in parts:
-        sure = sure & (part.error == 0)
-        lost = lost | np.isnan(part.error)
-    return sure, lost
+        all_exact = all_exact & (part.error == 0)
+        out_of_bounds = out_of_bounds | np.isnan(part.error)
+    return all_exact, out_of_bounds
 
 
 def of_ints(value: Any, dtype: str, *parts: Bounded) -> Bounded:
     """Return the result of an int or bool operation on ``parts``: exact if they are, else unknown."""
     value = np.asarray(value)
-    sure, lost = errors(*parts)
-    error = np.where(lost, np.nan, np.where(sure, 0.0, np.inf))
+    all_exact, out_of_bounds = error_masks(*parts)
+    error = np.where(out_of_bounds, np.nan, np.where(all_exact, 0.0, np.inf))
     return Bounded(value.astype(dtypes.numpy_of(dtype)), np.broadcast_to(error, value.shape), dtype)
 
 
 def rounded(
-    value: Any, error: Any, dtype: str, *parts: Bounded, ulps: float = 1.0, whole: Any = True
+    value: Any, error: Any, dtype: str, *parts: Bounded, ulps: float = 1.0, is_exact: Any = True
 ) -> Bounded:
     """Return the result of a float operation: ``value`` within ``error``, then rounded to ``dtype``.
 
-    It is exact where ``parts`` are exact, the operation is exact (``whole``), and rounding changes nothing.
-    ``ulps`` is the operation's error as a number of roundings.
+    It is exact where ``parts`` are exact, the operation is exact (``is_exact``), and rounding changes
+    nothing. ``ulps`` is the operation's error as a number of roundings.
     """
     value = np.asarray(value, WIDE)
-    sure, lost = errors(*parts)
+    all_exact, out_of_bounds = error_masks(*parts)
     highest = dtypes.limits(dtype)[1]
     size, error = np.abs(value), np.asarray(error, np.float64)
     error = np.where(np.isnan(error), np.inf, error)
-    same = sure & whole & (value.astype(dtypes.numpy_of(dtype)).astype(WIDE) == value) & (ulps <= 1)
+    stays_exact = (
+        all_exact & is_exact & (value.astype(dtypes.numpy_of(dtype)).astype(WIDE) == value) & (ulps <= 1)
+    )
     total = error + np.where(np.isfinite(size), size, 0) * (unit(dtype) * ulps * _SLACK) + least(dtype)
-    total = np.asarray(np.where(same, 0.0, total), np.float64)
+    total = np.asarray(np.where(stays_exact, 0.0, total), np.float64)
     finite = np.isfinite(value)
-    over = finite & (size - error > highest * (1 + unit(dtype)))
-    near = finite & ~over & (size + total > highest) & ~same
+    overflows = finite & (size - error > highest * (1 + unit(dtype)))
+    may_overflow = finite & ~overflows & (size + total > highest) & ~stays_exact
     nan = np.zeros(np.shape(value), bool)
     for part in parts:
         nan = nan | (np.isnan(part.value) & (part.error == 0) if part.is_float else False)
-    total = np.where(finite, total, np.where(sure | nan, 0.0, np.inf))
-    total = np.where(over & np.isfinite(error), 0.0, np.where(near, np.inf, total))
-    value = np.where(over, np.copysign(WIDE(np.inf), value), value)
-    total = np.where(lost, np.nan, total)
+    total = np.where(finite, total, np.where(all_exact | nan, 0.0, np.inf))
+    total = np.where(overflows & np.isfinite(error), 0.0, np.where(may_overflow, np.inf, total))
+    value = np.where(overflows, np.copysign(WIDE(np.inf), value), value)
+    total = np.where(out_of_bounds, np.nan, total)
     return Bounded(value, np.broadcast_to(total, value.shape), dtype)
 
 
@@ -143,13 +145,13 @@ def difference(wanted: Bounded, got: np.ndarray) -> tuple[np.ndarray, int]:
     error = wanted.error
     known = np.isfinite(error)
     if not wanted.is_float:
-        room = np.where(known, error, 0)
-        apart = np.where(
+        tolerance = np.where(known, error, 0)
+        distance = np.where(
             got == wanted.value, 0.0, np.abs(got.astype(np.float64) - wanted.value.astype(np.float64))
         )
-        wrong = known & (got != wanted.value) & ((apart > room) | (room == 0))
+        wrong = known & (got != wanted.value) & ((distance > tolerance) | (tolerance == 0))
         return wrong, int(known.sum())
     value, have = wanted.value, got.astype(WIDE)
-    alike = (have == value) | (np.isnan(have) & np.isnan(value))
+    equal = (have == value) | (np.isnan(have) & np.isnan(value))
     close = np.isfinite(have) & np.isfinite(value) & (np.abs(have - value) <= np.where(known, error, 0))
-    return known & ~alike & ~close, int(known.sum())
+    return known & ~equal & ~close, int(known.sum())

@@ -133,7 +133,7 @@ def prepare(
     wanted = dict(zip(outputs, found, strict=True))
     function = _lowered(schedule, args, name)
     job = Job(program, function, args, inputs, wanted, stage=stage)
-    _interpreted(job, "loops", function)
+    _run_interpreted(job, "loops", function)
     return job
 
 
@@ -151,14 +151,14 @@ def _lowered(schedule: te.Schedule, args: list[Any], name: str) -> ir.Function:
         try:
             function = te.lower(schedule, args, name)
         except ScheduleError as error:
-            if _names_its_line(error):
+            if _has_user_line(error):
                 raise Refused(str(error)) from error
             raise
         verify(function)
     return function
 
 
-def _names_its_line(error: ScheduleError) -> bool:
+def _has_user_line(error: ScheduleError) -> bool:
     """Whether the error is of a primitive and shows the line that used it.
 
     The final loops are known late, so some schedules can only be refused when they are lowered.
@@ -173,7 +173,7 @@ def check_legal(job: Job, target: str) -> ir.Function:
     with _stage("legalize"):
         legal = legalize(job.function, Target.parse(target))
         verify(legal, legal=True)
-    _interpreted(job, "legal", legal)
+    _run_interpreted(job, "legal", legal)
     return legal
 
 
@@ -181,8 +181,8 @@ def run_native(job: Job, legal: ir.Function, target: str) -> None:
     """Compile the legal form with LLVM for ``target``, run and compare it."""
     parsed = Target.parse(target)
     with _stage("llvm"):
-        called = _compiled(process.load([legal], parsed), legal)
-    _called(job, "llvm", called)
+        called = _compiled_function(process.load([legal], parsed), legal)
+    _run_compiled(job, "llvm", called)
 
 
 def run_together(jobs: Sequence[Job], target: str) -> dict[int, Wrong]:
@@ -204,13 +204,13 @@ def run_together(jobs: Sequence[Job], target: str) -> dict[int, Wrong]:
     for place, (job, one) in enumerate(zip(jobs, legal, strict=True)):
         job.stage("c")
         try:
-            _called(job, "c", _compiled(loaded, one))
+            _run_compiled(job, "c", _compiled_function(loaded, one))
         except Wrong as wrong:
             failed[place] = wrong
     return failed
 
 
-def _compiled(loaded: process.Loaded, function: ir.Function) -> CompiledFunction:
+def _compiled_function(loaded: process.Loaded, function: ir.Function) -> CompiledFunction:
     shapes = process.shapes_address(loaded, function)
     return CompiledFunction(signature_of(function), loaded.address(function.name), shapes, loaded)
 
@@ -230,7 +230,7 @@ def _stage(name: str) -> Iterator[None]:
         raise Wrong(name, type(error).__name__, text) from error
 
 
-def _interpreted(job: Job, stage: str, function: ir.Function) -> None:
+def _run_interpreted(job: Job, stage: str, function: ir.Function) -> None:
     job.stage(stage)
     outputs = {place: _filled(job, place) for place in job.wanted}
     passed = [outputs[p] if p in outputs else job.inputs[p] for p in range(len(job.args))]
@@ -239,7 +239,7 @@ def _interpreted(job: Job, stage: str, function: ir.Function) -> None:
     job.compare(stage, outputs)
 
 
-def _called(job: Job, stage: str, function: CompiledFunction) -> None:
+def _run_compiled(job: Job, stage: str, function: CompiledFunction) -> None:
     job.stage(stage)
     at_end = job.program.seed % 4 != 1
     guarded = {
@@ -251,7 +251,7 @@ def _called(job: Job, stage: str, function: CompiledFunction) -> None:
     with _stage(stage):
         function(*passed)
     for place, one in every.items():
-        if not one.intact():
+        if not one.is_intact():
             raise Wrong(stage, "guard", f"memory beside {job.args[place].name} was written to")
     for place, one in guarded.items():
         if one.array.tobytes() != job.inputs[place].tobytes():

@@ -9,8 +9,8 @@ import numpy as np
 
 from tvmlite.core import dtype as dtypes
 from tvmlite.fuzz.expected import scalars
-from tvmlite.fuzz.expected.bounded import WIDE, Bounded, constant, errors, exact, unit
-from tvmlite.fuzz.expected.totals import fits, joined, total_extreme, total_product, total_sum
+from tvmlite.fuzz.expected.bounded import WIDE, Bounded, constant, error_masks, exact, unit
+from tvmlite.fuzz.expected.totals import sums_exactly, total_extreme, total_product, total_sum, with_start
 from tvmlite.te import expr as e
 from tvmlite.te.loop import ir
 from tvmlite.te.tensor import tensor as t
@@ -88,7 +88,7 @@ class _Evaluation:
         result is used; the others read rows that do not exist yet.
         """
         rows, body = self.number(op.state[0].shape[0]), op.body()
-        states = [_lost(tuple(map(self.number, one.shape)), one.dtype) for one in op.state]
+        states = [_all_out_of_bounds(tuple(map(self.number, one.shape)), one.dtype) for one in op.state]
         order = [one for one in _producers_first(op.update) if one in body]
         begin = self.number(op.init[0].shape[0])
         for state, first in zip(states, op.init, strict=True):
@@ -121,12 +121,12 @@ class _Evaluation:
             row = np.arange(extent) + self.number(axis.dom.min)
             shape = [extent if n == place else 1 for n in range(len(axes))]
             values[axis.var] = exact(row.reshape(shape), axis.var.dtype)
-        scope, whole = _Scope(self, values), tuple(extents[: len(op.axis)])
+        scope, result_shape = _Scope(self, values), tuple(extents[: len(op.axis)])
         stored = scope.expr(self.predicates[op]) if op in self.predicates else scalars.TRUE
         if not isinstance(op.body[0], t.Reduce):
-            every = [_spread(scope.expr(body), whole) for body in op.body]
-            return [_where(stored, one) for one in every]
-        reduced = _Reduction(scope, op.body[0], stored, whole, tuple(extents))
+            every = [_broadcast(scope.expr(body), result_shape) for body in op.body]
+            return [_unknown_where_not_stored(stored, one) for one in every]
+        reduced = _Reduction(scope, op.body[0], stored, result_shape, tuple(extents))
         every = reduced.run()
         return [every[body.value_index] for body in op.body if isinstance(body, t.Reduce)]
 
@@ -136,16 +136,16 @@ class _Evaluation:
             memory[buffer] = self.known[tensor]
         for buffer in op.output_buffers:
             shape = tuple(self.number(n) for n in buffer.shape)
-            memory[buffer] = _unwritten(shape, buffer.dtype)
+            memory[buffer] = _uninitialized(shape, buffer.dtype)
         scope = _Scope(self, dict(self.variables))
         scope.memory = memory
         _execute(op.body, scope)
         return [memory[buffer] for buffer in op.output_buffers]
 
 
-def _lost(shape: tuple[int, ...], dtype: str) -> Bounded:
+def _all_out_of_bounds(shape: tuple[int, ...], dtype: str) -> Bounded:
     """Return elements that nothing may depend on."""
-    made = _unwritten(shape, dtype)
+    made = _uninitialized(shape, dtype)
     return Bounded(made.value, np.full(shape, np.nan), dtype)
 
 
@@ -168,17 +168,17 @@ def _producers_first(tensors: Sequence[t.Tensor]) -> list[t.Operation]:
     return list(order)
 
 
-def _where(stored: Bounded, made: Bounded) -> Bounded:
+def _unknown_where_not_stored(stored: Bounded, made: Bounded) -> Bounded:
     """Return ``made``, unknown where it is not stored: it may be anything there, even out of bounds."""
     return Bounded(made.value, np.where(stored.value, made.error, np.inf), made.dtype)
 
 
-def _unwritten(shape: tuple[int, ...], dtype: str) -> Bounded:
+def _uninitialized(shape: tuple[int, ...], dtype: str) -> Bounded:
     kind = WIDE if dtypes.is_float(dtype) else dtypes.numpy_of(dtype)
     return Bounded(np.zeros(shape, kind), np.full(shape, np.inf), dtype)
 
 
-def _spread(part: Bounded, shape: tuple[int, ...]) -> Bounded:
+def _broadcast(part: Bounded, shape: tuple[int, ...]) -> Bounded:
     return Bounded(
         np.array(np.broadcast_to(part.value, shape)), np.array(np.broadcast_to(part.error, shape)), part.dtype
     )
@@ -190,12 +190,12 @@ class _Scope:
     def __init__(self, evaluation: _Evaluation, values: dict[e.Var, Bounded]) -> None:
         self.evaluation, self.values = evaluation, values
         self.memory: dict[ir.Buffer, Bounded] = {}
-        self.done: dict[e.Expr, Bounded] = {}
+        self.cache: dict[e.Expr, Bounded] = {}
 
     def expr(self, node: e.Expr) -> Bounded:
-        known = self.done.get(node)
+        known = self.cache.get(node)
         if known is None:
-            known = self.done[node] = self.compute(node)
+            known = self.cache[node] = self.compute(node)
         return known
 
     def compute(self, node: e.Expr) -> Bounded:
@@ -234,9 +234,9 @@ class _Scope:
         shape = np.broadcast_shapes(*(c.shape for c in clipped), np.shape(inside))
         if 0 in array.value.shape:
             return Bounded(np.zeros(shape, array.value.dtype), np.full(shape, np.nan), array.dtype)
-        sure, lost = errors(*places) if places else (True, False)
-        error = np.where(sure, array.error[tuple(clipped)], np.inf)
-        error = np.where(inside & ~np.asarray(lost), error, np.nan)
+        all_exact, out_of_bounds = error_masks(*places) if places else (True, False)
+        error = np.where(all_exact, array.error[tuple(clipped)], np.inf)
+        error = np.where(inside & ~np.asarray(out_of_bounds), error, np.nan)
         value = np.asarray(array.value[tuple(clipped)])
         return Bounded(np.broadcast_to(value, shape), np.broadcast_to(error, shape), array.dtype)
 
@@ -249,26 +249,28 @@ class _Reduction:
         scope: _Scope,
         node: t.Reduce,
         stored: Bounded,
-        whole: tuple[int, ...],
+        result_shape: tuple[int, ...],
         extents: tuple[int, ...],
     ) -> None:
-        self.scope, self.node, self.whole = scope, node, whole
-        flat = (*whole, int(np.prod(extents[len(whole) :], dtype=np.int64)))
+        self.scope, self.node, self.result_shape = scope, node, result_shape
+        flat = (*result_shape, int(np.prod(extents[len(result_shape) :], dtype=np.int64)))
         chosen = scalars.choose(stored, scope.expr(node.condition), scalars.FALSE, True)
-        chosen = _spread(chosen, extents)
+        chosen = _broadcast(chosen, extents)
         self.terms: list[Bounded] = []
         for source, identity in zip(node.source, node.combiner.identity, strict=True):
-            term = scalars.choose(chosen, _spread(scope.expr(source), extents), self.constant(identity), True)
+            term = scalars.choose(
+                chosen, _broadcast(scope.expr(source), extents), self.constant(identity), True
+            )
             self.terms.append(Bounded(term.value.reshape(flat), term.error.reshape(flat), term.dtype))
         starts = [scope.expr(one) for one in node.init] or [self.constant(i) for i in node.combiner.identity]
-        self.starts = [_spread(self.lifted(one), whole) for one in starts]
+        self.starts = [_broadcast(self.without_reduce_axes(one), result_shape) for one in starts]
 
     def constant(self, identity: e.Expr) -> Bounded:
         return self.scope.expr(identity)
 
-    def lifted(self, part: Bounded) -> Bounded:
+    def without_reduce_axes(self, part: Bounded) -> Bounded:
         """Remove the reduce axes from ``part``, which does not depend on them."""
-        extra = max(0, part.value.ndim - len(self.whole))
+        extra = max(0, part.value.ndim - len(self.result_shape))
         shape = part.value.shape[: part.value.ndim - extra]
         return Bounded(part.value.reshape(shape), part.error.reshape(shape), part.dtype)
 
@@ -276,7 +278,7 @@ class _Reduction:
         name, one = self.node.combiner.name, len(self.terms) == 1
         if one and self.terms[0].is_float and name in ("sum", "prod", "max", "min"):
             start = self.starts[0]
-            both = joined(self.terms[0], start)
+            both = with_start(self.terms[0], start)
             return [
                 total_sum(both)
                 if name == "sum"
@@ -296,7 +298,7 @@ class _Reduction:
                 zip(combiner.right, terms, strict=True)
             )
             inner = _Scope(self.scope.evaluation, {**self.scope.values, **values})
-            state = [_spread(inner.expr(result), self.whole) for result in combiner.result]
+            state = [_broadcast(inner.expr(result), self.result_shape) for result in combiner.result]
         if any(x.is_float for x in self.terms):
             state = [_uncertain_if_nan(one, self.terms) for one in state]
             state = [_in_any_order(one, x) for one, x in zip(state, self.terms, strict=True)]
@@ -320,12 +322,14 @@ def _in_any_order(state: Bounded, terms: Bounded) -> Bounded:
     if not state.is_float:
         return state
     size = np.abs(terms.value).sum(-1)
-    whole = fits(terms, size)
+    is_exact = sums_exactly(terms, size)
     chosen = (state.value[..., None] == terms.value).any(-1)
     slack = terms.value.shape[-1] * 2.2 * unit(terms.dtype) * size + terms.error.sum(-1)
     slack = np.where(np.isfinite(slack), slack, np.inf)
-    same = (state.error == 0) & (whole | chosen | ~np.isfinite(state.value))
-    return Bounded(state.value, np.asarray(np.where(same, 0.0, state.error + slack), np.float64), state.dtype)
+    stays_exact = (state.error == 0) & (is_exact | chosen | ~np.isfinite(state.value))
+    return Bounded(
+        state.value, np.asarray(np.where(stays_exact, 0.0, state.error + slack), np.float64), state.dtype
+    )
 
 
 def _execute(stmt: ir.Stmt, scope: _Scope) -> None:
@@ -335,25 +339,25 @@ def _execute(stmt: ir.Stmt, scope: _Scope) -> None:
             for one in body:
                 _execute(one, scope)
         case ir.For(var, first, extent, body):
-            begin, count = int(_now(scope, first).value), int(_now(scope, extent).value)
+            begin, count = int(_evaluate(scope, first).value), int(_evaluate(scope, extent).value)
             for value in range(begin, begin + count):
                 scope.values[var] = exact(np.asarray(value), var.dtype)
                 _execute(body, scope)
         case ir.If(condition, then, otherwise):
-            if _now(scope, condition).value:
+            if _evaluate(scope, condition).value:
                 _execute(then, scope)
             elif otherwise is not None:
                 _execute(otherwise, scope)
         case ir.Let(var, value, body):
-            scope.values[var] = _now(scope, value)
+            scope.values[var] = _evaluate(scope, value)
             _execute(body, scope)
         case ir.Allocate(buffer, body):
-            shape = tuple(int(_now(scope, n).value) for n in buffer.shape)
-            scope.memory[buffer] = _unwritten(shape, buffer.dtype)
+            shape = tuple(int(_evaluate(scope, n).value) for n in buffer.shape)
+            scope.memory[buffer] = _uninitialized(shape, buffer.dtype)
             _execute(body, scope)
         case ir.Store(buffer, indices, value):
-            made, target = _now(scope, value), scope.memory[buffer]
-            place = tuple(int(_now(scope, i).value) for i in indices)
+            made, target = _evaluate(scope, value), scope.memory[buffer]
+            place = tuple(int(_evaluate(scope, i).value) for i in indices)
             if any(not 0 <= p < n for p, n in zip(place, target.value.shape, strict=True)):
                 raise OutOfBounds(f"store to {buffer.name}{list(place)}")
             target.value[place], target.error[place] = made.value, made.error
@@ -361,6 +365,6 @@ def _execute(stmt: ir.Stmt, scope: _Scope) -> None:
             raise AssertionError(f"{type(stmt).__name__} in an extern is not known to the fuzzer")
 
 
-def _now(scope: _Scope, node: e.Expr) -> Bounded:
-    scope.done = {}
+def _evaluate(scope: _Scope, node: e.Expr) -> Bounded:
+    scope.cache = {}
     return scope.expr(node)

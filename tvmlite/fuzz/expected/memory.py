@@ -37,6 +37,6 @@ class GuardedArray:
             if hasattr(_libc, "mprotect"):
                 _libc.mprotect(ctypes.c_void_p(place), ctypes.c_size_t(_PAGE), ctypes.c_int(kind))
 
-    def intact(self) -> bool:
+    def is_intact(self) -> bool:
         """Whether nothing was written next to the array, on its own pages."""
         return bool((self._before == _FILL).all() and (self._after == _FILL).all())

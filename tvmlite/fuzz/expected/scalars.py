@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from tvmlite.core import dtype as dtypes
-from tvmlite.fuzz.expected.bounded import WIDE, Bounded, bits_needed, constant, errors, of_ints, rounded
+from tvmlite.fuzz.expected.bounded import WIDE, Bounded, bits_needed, constant, error_masks, of_ints, rounded
 from tvmlite.te import expr as e
 
 ULPS = 16.0
@@ -32,7 +32,9 @@ def add(a: Bounded, b: Bounded) -> Bounded:
     value = a.value + b.value
     made = rounded(value, a.error + b.error, a.dtype, a, b)
     twice = a.value == b.value  # then the sum is a product
-    return Bounded(made.value, np.where(twice, _contracted(value, made).error, made.error), made.dtype)
+    return Bounded(
+        made.value, np.where(twice, _unknown_if_overflowing(value, made).error, made.error), made.dtype
+    )
 
 
 def _subtract(a: Bounded, b: Bounded) -> Bounded:
@@ -43,10 +45,10 @@ def multiply(a: Bounded, b: Bounded) -> Bounded:
     """Multiply floats."""
     fits = a.dtype != "float64" or bits_needed(a.value) + bits_needed(b.value) <= 64
     value = a.value * b.value
-    return _contracted(value, rounded(value, _product_error(a, b), a.dtype, a, b, whole=fits))
+    return _unknown_if_overflowing(value, rounded(value, _product_error(a, b), a.dtype, a, b, is_exact=fits))
 
 
-def _contracted(value: np.ndarray, made: Bounded) -> Bounded:
+def _unknown_if_overflowing(value: np.ndarray, made: Bounded) -> Bounded:
     """Mark products that overflow as unknown: as part of a fused multiply-add they do not."""
     overflows = np.isfinite(value) & ~np.isfinite(made.value)
     return Bounded(made.value, np.where(overflows, np.inf, made.error), made.dtype)
@@ -64,17 +66,17 @@ def _divide(a: Bounded, b: Bounded) -> Bounded:
     both_exact = (a.error == 0) & (b.error == 0)
     error = np.where(room > 0, (a.error + np.abs(value) * b.error) / room, np.inf)
     error = np.where(both_exact & np.isfinite(value), 0.0, error)
-    made = rounded(value, error, a.dtype, a, b, whole=bits_needed(value) <= 60)
+    made = rounded(value, error, a.dtype, a, b, is_exact=bits_needed(value) <= 60)
     signless = (b.value == 0) & ~np.isnan(value)  # the sign of the zero is unknown
     made = Bounded(made.value, np.where(signless & (made.error == 0), np.inf, made.error), a.dtype)
     by_power_of_two = np.abs(np.frexp(b.value)[0]) == 0.5  # may be computed as a multiplication
-    error = np.where(by_power_of_two, _contracted(value, made).error, made.error)
+    error = np.where(by_power_of_two, _unknown_if_overflowing(value, made).error, made.error)
     return Bounded(made.value, error, a.dtype)
 
 
 def _remainder(a: Bounded, b: Bounded) -> Bounded:
     value = np.fmod(a.value, b.value)
-    return rounded(value, np.where(errors(a, b)[0], 0.0, np.inf), a.dtype, a, b)
+    return rounded(value, np.where(error_masks(a, b)[0], 0.0, np.inf), a.dtype, a, b)
 
 
 _FLOAT: dict[type[e.Binary], Callable[[Bounded, Bounded], Bounded]] = {
@@ -129,20 +131,22 @@ def _compare(node: e.Compare, a: Bounded, b: Bounded) -> Bounded:
             value = x < y
         case _:
             value = x <= y
-    sure, lost = errors(a, b)
+    all_exact, out_of_bounds = error_masks(a, b)
     if a.is_float:
-        room = a.error + b.error
-        apart = np.abs(x - y)
-        sure = sure | (np.isfinite(room) & (np.isnan(x) | np.isnan(y) | (apart > room)))
-    error = np.where(lost, np.nan, np.where(sure, 0.0, np.inf))
+        tolerance = a.error + b.error
+        distance = np.abs(x - y)
+        all_exact = all_exact | (
+            np.isfinite(tolerance) & (np.isnan(x) | np.isnan(y) | (distance > tolerance))
+        )
+    error = np.where(out_of_bounds, np.nan, np.where(all_exact, 0.0, np.inf))
     return Bounded(np.asarray(value), np.broadcast_to(error, np.shape(value)), "bool")
 
 
 def _logical(a: Bounded, b: Bounded, both: bool) -> Bounded:
     value = a.value & b.value if both else a.value | b.value
     decided = ((a.error == 0) & (a.value != both)) | ((b.error == 0) & (b.value != both))
-    sure, lost = errors(a, b)
-    return Bounded(value, np.where(lost, np.nan, np.where(sure | decided, 0.0, np.inf)), "bool")
+    all_exact, out_of_bounds = error_masks(a, b)
+    return Bounded(value, np.where(out_of_bounds, np.nan, np.where(all_exact | decided, 0.0, np.inf)), "bool")
 
 
 def negate(a: Bounded) -> Bounded:
@@ -157,7 +161,7 @@ def _extreme(a: Bounded, b: Bounded, least: bool) -> Bounded:
     error = np.maximum(a.error, b.error)
     nan = (np.isnan(a.value) & (a.error == 0)) | (np.isnan(b.value) & (b.error == 0))
     error = np.where(nan, 0.0, error)
-    return Bounded(value, np.where(errors(a, b)[1], np.nan, error), a.dtype)
+    return Bounded(value, np.where(error_masks(a, b)[1], np.nan, error), a.dtype)
 
 
 def choose(test: Bounded, a: Bounded, b: Bounded, lazy: bool) -> Bounded:
@@ -165,8 +169,8 @@ def choose(test: Bounded, a: Bounded, b: Bounded, lazy: bool) -> Bounded:
     value = np.where(test.value, a.value, b.value)
     error = np.where(test.value, a.error, b.error)
     error = np.where(test.error > 0, np.inf, error)
-    lost = errors(test, a, b)[1] if not lazy else np.isnan(test.error) | np.isnan(error)
-    return Bounded(value, np.where(lost, np.nan, error), a.dtype)
+    out_of_bounds = error_masks(test, a, b)[1] if not lazy else np.isnan(test.error) | np.isnan(error)
+    return Bounded(value, np.where(out_of_bounds, np.nan, error), a.dtype)
 
 
 def cast(a: Bounded, dtype: str) -> Bounded:
@@ -174,8 +178,8 @@ def cast(a: Bounded, dtype: str) -> Bounded:
     if dtype == a.dtype:
         return a
     if dtype == "bool":
-        sure = (a.error == 0) | ((np.abs(a.value) > a.error) if a.is_float else False)
-        error = np.where(np.isnan(a.error), np.nan, np.where(sure, 0.0, np.inf))
+        all_exact = (a.error == 0) | ((np.abs(a.value) > a.error) if a.is_float else False)
+        error = np.where(np.isnan(a.error), np.nan, np.where(all_exact, 0.0, np.inf))
         return Bounded(a.value != 0, error, "bool")
     if dtypes.is_float(dtype):
         return rounded(a.value.astype(WIDE), a.error, dtype, a)
@@ -190,11 +194,11 @@ def cast(a: Bounded, dtype: str) -> Bounded:
 
 def _to_int(value: np.ndarray, dtype: str) -> np.ndarray:
     info = np.iinfo(dtypes.numpy_of(dtype))
-    whole = np.trunc(np.where(np.isnan(value), 0, value))
-    inside = (whole > info.min) & (whole < info.max)
-    limit = np.where(whole > 0, info.dtype.type(info.max), info.dtype.type(0))
-    limit = np.where(whole < 0, info.dtype.type(info.min), limit)
-    return np.where(inside, np.where(inside, whole, 0).astype(info.dtype), limit)
+    truncated = np.trunc(np.where(np.isnan(value), 0, value))
+    inside = (truncated > info.min) & (truncated < info.max)
+    limit = np.where(truncated > 0, info.dtype.type(info.max), info.dtype.type(0))
+    limit = np.where(truncated < 0, info.dtype.type(info.min), limit)
+    return np.where(inside, np.where(inside, truncated, 0).astype(info.dtype), limit)
 
 
 def reinterpret(a: Bounded, dtype: str) -> Bounded:
@@ -230,7 +234,7 @@ _MONOTONE: dict[str, Callable[[Any], Any]] = {
     "sigmoid": _sigmoid,
     "erf": _erf,
 }
-_WHOLE: dict[str, Callable[[Any], Any]] = {
+_ROUNDING: dict[str, Callable[[Any], Any]] = {
     "floor": np.floor,
     "ceil": np.ceil,
     "trunc": np.trunc,
@@ -243,8 +247,8 @@ def call(name: str, dtype: str, args: list[Bounded]) -> Bounded:
     a = args[0]
     if name in _MONOTONE:
         return _monotone(_MONOTONE[name], a, 2.0 if name == "sqrt" else ULPS)
-    if name in _WHOLE:
-        return _stepped(_WHOLE[name], a)
+    if name in _ROUNDING:
+        return _rounding(_ROUNDING[name], a)
     if name in ("sin", "cos", "cosh", "tan"):
         return _smooth(name, a)
     if name in ("abs", "fabs"):
@@ -266,7 +270,7 @@ def _monotone(function: Callable[[Any], Any], a: Bounded, ulps: float) -> Bounde
     return rounded(value, np.where(a.error == 0, 0.0, error), a.dtype, a, ulps=ulps)
 
 
-def _stepped(function: Callable[[Any], Any], a: Bounded) -> Bounded:
+def _rounding(function: Callable[[Any], Any], a: Bounded) -> Bounded:
     value = function(a.value)
     low, high = function(a.value - a.error), function(a.value + a.error)
     return rounded(value, np.where(a.error == 0, 0.0, high - low), a.dtype, a)
@@ -286,18 +290,22 @@ def _only_exact(function: Callable[..., Any], ulps: float = ULPS) -> Callable[..
     """Return ``function`` on bounded values; its result is unknown unless all arguments are exact."""
 
     def apply(*args: Bounded) -> Bounded:
-        sure, _ = errors(*args)
+        all_exact, _ = error_masks(*args)
         return rounded(
-            function(*(a.value for a in args)), np.where(sure, 0.0, np.inf), args[0].dtype, *args, ulps=ulps
+            function(*(a.value for a in args)),
+            np.where(all_exact, 0.0, np.inf),
+            args[0].dtype,
+            *args,
+            ulps=ulps,
         )
 
     return apply
 
 
 def _copysign(a: Bounded, b: Bounded) -> Bounded:
-    unsure = (np.abs(b.value) <= b.error) | (b.value == 0) | np.isnan(b.value)
-    error = np.where(unsure & ~np.isnan(b.error), np.inf, a.error)
-    return Bounded(np.copysign(a.value, b.value), np.where(errors(a, b)[1], np.nan, error), a.dtype)
+    unknown_sign = (np.abs(b.value) <= b.error) | (b.value == 0) | np.isnan(b.value)
+    error = np.where(unknown_sign & ~np.isnan(b.error), np.inf, a.error)
+    return Bounded(np.copysign(a.value, b.value), np.where(error_masks(a, b)[1], np.nan, error), a.dtype)
 
 
 def _atan2(a: Bounded, b: Bounded) -> Bounded:

@@ -10,7 +10,7 @@ from tvmlite.core import dtype as dtypes
 from tvmlite.fuzz.expected.bounded import Bounded, least, lowest_bit, mantissa, rounded, unit
 
 
-def fits(terms: Bounded, size: np.ndarray) -> np.ndarray:
+def sums_exactly(terms: Bounded, size: np.ndarray) -> np.ndarray:
     """Whether sums of the terms, whose magnitudes sum to ``size``, are exact in any order."""
     step = lowest_bit(terms.value).min(-1, initial=np.inf)
     exact = np.isfinite(size) & (size / step <= 2.0 ** mantissa(terms.dtype))
@@ -19,7 +19,7 @@ def fits(terms: Bounded, size: np.ndarray) -> np.ndarray:
     return (size == 0) | exact
 
 
-def joined(terms: Bounded, start: Bounded) -> Bounded:
+def with_start(terms: Bounded, start: Bounded) -> Bounded:
     """Return the initial value of a reduction, followed by its terms."""
     return Bounded(
         np.concatenate([start.value[..., None], terms.value], -1),
@@ -33,10 +33,10 @@ def total_sum(terms: Bounded) -> Bounded:
     value, size = terms.value.sum(-1), np.abs(terms.value).sum(-1)
     count = terms.value.shape[-1]
     error = terms.error.sum(-1) + count * 1.1 * unit(terms.dtype) * size
-    whole = (terms.error == 0).all(-1) & fits(terms, size)
+    is_exact = (terms.error == 0).all(-1) & sums_exactly(terms, size)
     overflow = size * 1.01 > dtypes.limits(terms.dtype)[1]
-    error = np.where(whole, 0.0, np.where(overflow & np.isfinite(size), np.inf, error))
-    return _settled(value, error, whole, terms)
+    error = np.where(is_exact, 0.0, np.where(overflow & np.isfinite(size), np.inf, error))
+    return _reduction_result(value, error, is_exact, terms)
 
 
 def total_product(terms: Bounded) -> Bounded:
@@ -49,9 +49,9 @@ def total_product(terms: Bounded) -> Bounded:
     highest = np.where(size > 1, size + terms.error, 1).prod(-1)
     lowest = np.where((size < 1) & (size > 0), np.maximum(size - terms.error, 0), 1).prod(-1)
     limit = dtypes.limits(terms.dtype)[1]
-    wild = (highest * 1.1 > limit) | (lowest * limit < 4)
-    error = np.where(ones, 0.0, np.where(wild & np.isfinite(value), np.inf, np.abs(value) * growth))
-    return _settled(value, error, ones, terms)
+    may_overflow = (highest * 1.1 > limit) | (lowest * limit < 4)
+    error = np.where(ones, 0.0, np.where(may_overflow & np.isfinite(value), np.inf, np.abs(value) * growth))
+    return _reduction_result(value, error, ones, terms)
 
 
 def total_extreme(terms: Bounded, name: str) -> Bounded:
@@ -61,15 +61,15 @@ def total_extreme(terms: Bounded, name: str) -> Bounded:
     return Bounded(value, np.where(nan, 0.0, terms.error.max(-1)), terms.dtype)
 
 
-def _settled(value: np.ndarray, error: Any, whole: Any, terms: Bounded) -> Bounded:
+def _reduction_result(value: np.ndarray, error: Any, is_exact: Any, terms: Bounded) -> Bounded:
     """Return the result of a float reduction; where it is not finite, it is known if all terms are exact."""
-    sure, lost = (terms.error == 0).all(-1), np.isnan(terms.error).any(-1)
+    all_exact, out_of_bounds = (terms.error == 0).all(-1), np.isnan(terms.error).any(-1)
     zeros = terms.value.dtype.type(0)
-    last = Bounded(np.where(sure, zeros, zeros), np.where(sure, 0.0, np.inf), terms.dtype)
+    last = Bounded(np.where(all_exact, zeros, zeros), np.where(all_exact, 0.0, np.inf), terms.dtype)
     finite = np.isfinite(value)
-    made = rounded(value, error, terms.dtype, last, whole=whole)
+    made = rounded(value, error, terms.dtype, last, is_exact=is_exact)
     size = np.abs(np.where(np.isfinite(terms.value), terms.value, 0)).sum(-1)
-    calm = size * 1.01 < dtypes.limits(terms.dtype)[1]  # no overflow on the way
-    total = np.where(finite, made.error, np.where(sure & calm, 0.0, np.inf))
-    total = np.where(whole & finite, 0.0, total)
-    return Bounded(made.value, np.where(lost, np.nan, total), terms.dtype)
+    cannot_overflow = size * 1.01 < dtypes.limits(terms.dtype)[1]  # no overflow on the way
+    total = np.where(finite, made.error, np.where(all_exact & cannot_overflow, 0.0, np.inf))
+    total = np.where(is_exact & finite, 0.0, total)
+    return Bounded(made.value, np.where(out_of_bounds, np.nan, total), terms.dtype)

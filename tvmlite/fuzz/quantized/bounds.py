@@ -21,16 +21,16 @@ from tvmlite.relay.ir import op as operators
 from tvmlite.relay.ir.nodes import Call, Constant, Expr, Module, Tuple
 from tvmlite.relay.ir.types import Binding, evaluate_attrs
 
-ROUNDINGS = 2.0**-21
+ROUNDING_ERROR = 2.0**-21
 """The error of an operator's result, relative to its terms: four roundings of float32."""
 
-SUMMED = 2.0**-20
+SUM_ERROR = 2.0**-20
 """The error of sums and products of many terms, relative to the sum of their magnitudes."""
 
-CURVED = 2.0**-19
+TRANSCENDENTAL_ERROR = 2.0**-19
 """The error of transcendental functions, which are polynomials in float32 with a few ULPs of error."""
 
-LEAST_OF_GELU = -0.7517915
+GELU_MINIMUM = -0.7517915
 """Where gelu has its minimum: it decreases before and increases after."""
 
 
@@ -75,7 +75,7 @@ def bounds(module: Module, arguments: Sequence[np.ndarray], binding: Binding) ->
     for node in postorder(main.body):
         assert isinstance(node, Expr)
         if node not in known:
-            known[node] = _of(node, known, binding)
+            known[node] = _bounds_of(node, known, binding)
     made = known[main.body]
     return made if isinstance(made, list) else [made]
 
@@ -85,7 +85,7 @@ def _exact(value: np.ndarray) -> Bounds:
     return Bounds(wide, wide)
 
 
-def _of(node: Expr, known: dict[Expr, Any], binding: Binding) -> Any:
+def _bounds_of(node: Expr, known: dict[Expr, Any], binding: Binding) -> Any:
     match node:
         case Constant(data):
             return _exact(data)
@@ -100,10 +100,10 @@ def _of(node: Expr, known: dict[Expr, Any], binding: Binding) -> Any:
             return np.asarray(row.reference(concrete, *arrays))
 
     given = known[node.args[0]] if row.num_inputs is None else [known[one] for one in node.args]
-    return RULES.get(row.name, _rising)(concrete, reference, *given)
+    return RULES.get(row.name, _monotone)(concrete, reference, *given)
 
 
-def _rising(call: Call, reference: Reference, *given: Bounds) -> Bounds:
+def _monotone(call: Call, reference: Reference, *given: Bounds) -> Bounds:
     """An operator that is non-decreasing in each argument: one that selects, joins, limits or averages."""
     low, high = reference(*(one.low for one in given)), reference(*(one.high for one in given))
     if low.dtype.kind != "f":
@@ -112,29 +112,29 @@ def _rising(call: Call, reference: Reference, *given: Bounds) -> Bounds:
 
 
 def _rounded(made: Bounds) -> Bounds:
-    return made.wider(made.largest * ROUNDINGS)
+    return made.wider(made.largest * ROUNDING_ERROR)
 
 
-def _curved(call: Call, reference: Reference, data: Bounds) -> Bounds:
+def _transcendental(call: Call, reference: Reference, data: Bounds) -> Bounds:
     made = Bounds(reference(data.low), reference(data.high))
-    return made.wider(CURVED * np.maximum(made.largest, 1e-2))
+    return made.wider(TRANSCENDENTAL_ERROR * np.maximum(made.largest, 1e-2))
 
 
 def _gelu(call: Call, reference: Reference, data: Bounds) -> Bounds:
     ends = reference(data.low), reference(data.high)
-    least = reference(np.clip(LEAST_OF_GELU, data.low, data.high))
+    least = reference(np.clip(GELU_MINIMUM, data.low, data.high))
     made = Bounds(np.minimum(least, np.minimum(*ends)), np.maximum(*ends))
-    return made.wider(CURVED * np.maximum(data.largest, 1e-2))
+    return made.wider(TRANSCENDENTAL_ERROR * np.maximum(data.largest, 1e-2))
 
 
 def _added(call: Call, reference: Reference, one: Bounds, other: Bounds) -> Bounds:
     made = Bounds(reference(one.low, other.low), reference(one.high, other.high))
-    return made.wider(_magnitudes(one, other) * ROUNDINGS)
+    return made.wider(_magnitudes(one, other) * ROUNDING_ERROR)
 
 
 def _subtracted(call: Call, reference: Reference, one: Bounds, other: Bounds) -> Bounds:
     made = Bounds(reference(one.low, other.high), reference(one.high, other.low))
-    return made.wider(_magnitudes(one, other) * ROUNDINGS)
+    return made.wider(_magnitudes(one, other) * ROUNDING_ERROR)
 
 
 def _magnitudes(one: Bounds, other: Bounds) -> np.ndarray:
@@ -143,7 +143,7 @@ def _magnitudes(one: Bounds, other: Bounds) -> np.ndarray:
 
 def _bias_added(call: Call, reference: Reference, one: Bounds, other: Bounds) -> Bounds:
     made = Bounds(reference(one.low, other.low), reference(one.high, other.high))
-    return made.wider(reference(one.largest, other.largest) * ROUNDINGS)
+    return made.wider(reference(one.largest, other.largest) * ROUNDING_ERROR)
 
 
 def _multiplied(call: Call, reference: Reference, one: Bounds, other: Bounds) -> Bounds:
@@ -165,12 +165,12 @@ def _product(call: Call, reference: Reference, one: Bounds, other: Bounds) -> Bo
     middle = reference(one.middle, other.middle)
     radius = reference(one.largest, other.radius) + reference(one.radius, other.largest)
     terms = reference(one.largest, other.largest)
-    return Bounds(middle, middle).wider(radius + SUMMED * terms)
+    return Bounds(middle, middle).wider(radius + SUM_ERROR * terms)
 
 
 def _summed(call: Call, reference: Reference, data: Bounds) -> Bounds:
     made = Bounds(reference(data.low), reference(data.high))
-    return made.wider(SUMMED * reference(data.largest))
+    return made.wider(SUM_ERROR * reference(data.largest))
 
 
 def _softmax(call: Call, reference: Reference, data: Bounds) -> Bounds:
@@ -179,25 +179,25 @@ def _softmax(call: Call, reference: Reference, data: Bounds) -> Bounds:
     low, high = np.exp(data.low - greatest), np.exp(data.high - greatest)
     lows, highs = (x.sum(axis=call["axis"], keepdims=True) for x in (low, high))
     made = Bounds(low / (highs - high + low), high / (lows - low + high))
-    return made.wider(CURVED * np.maximum(made.high, 1e-6))
+    return made.wider(TRANSCENDENTAL_ERROR * np.maximum(made.high, 1e-6))
 
 
-def _to_steps(call: Call, reference: Reference, data: Bounds, scale: Bounds, zero: Bounds) -> Bounds:
+def _quantized(call: Call, reference: Reference, data: Bounds, scale: Bounds, zero: Bounds) -> Bounds:
     """Quantize; where the quotient is a tie within rounding errors, the bounds are both integers."""
-    step, point = (_along(call, one.low.astype(np.float64), data.low.ndim) for one in (scale, zero))
+    step, point = (_per_axis(call, one.low.astype(np.float64), data.low.ndim) for one in (scale, zero))
     low, high = data.low / step, data.high / step
-    slack = np.maximum(np.abs(low), np.abs(high)) * ROUNDINGS
+    slack = np.maximum(np.abs(low), np.abs(high)) * ROUNDING_ERROR
     least, most = dtypes.limits(call["out_dtype"])
     ends = np.ceil(low - slack - 0.5) + point, np.floor(high + slack + 0.5) + point
     return Bounds(*(np.clip(end, least, most).astype(np.int64) for end in ends))
 
 
-def _from_codes(call: Call, reference: Reference, codes: Bounds, scale: Bounds, zero: Bounds) -> Bounds:
-    step, point = (_along(call, one.low.astype(np.float64), codes.low.ndim) for one in (scale, zero))
+def _dequantized(call: Call, reference: Reference, codes: Bounds, scale: Bounds, zero: Bounds) -> Bounds:
+    step, point = (_per_axis(call, one.low.astype(np.float64), codes.low.ndim) for one in (scale, zero))
     return _rounded(Bounds((codes.low - point) * step, (codes.high - point) * step))
 
 
-def _along(call: Call, parameter: np.ndarray, rank: int) -> np.ndarray:
+def _per_axis(call: Call, parameter: np.ndarray, rank: int) -> np.ndarray:
     if parameter.size == 1:
         return parameter.reshape(())
     return parameter.reshape(-1, *(1,) * (rank - 1 - call["axis"] % rank))
@@ -217,9 +217,9 @@ RULES: dict[str, Rule] = {
     "abs": _magnitude,
     "nn.gelu": _gelu,
     "nn.softmax": _softmax,
-    "qnn.quantize": _to_steps,
-    "qnn.dequantize": _from_codes,
-    **dict.fromkeys(("sigmoid", "tanh", "exp"), _curved),
+    "qnn.quantize": _quantized,
+    "qnn.dequantize": _dequantized,
+    **dict.fromkeys(("sigmoid", "tanh", "exp"), _transcendental),
     **dict.fromkeys(PRODUCTS, _product),
     **dict.fromkeys(("mean", "sum", "nn.global_avg_pool2d", "image.resize2d"), _summed),
     **dict.fromkeys((f"nn.avg_pool{rank}d" for rank in (1, 2, 3)), _summed),

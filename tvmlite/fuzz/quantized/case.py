@@ -53,7 +53,7 @@ def make(seed: int, index: int) -> Case:
     graph.values.append(_input(graph, shape))
     kinds: set[str] = set()
     for _ in range(rnd.randint(1, 6)):
-        kinds |= _grow(graph)
+        kinds |= _add_operators(graph)
     body = _results(graph)
     runs = ({BATCH: 1}, {BATCH: 3}) if is_open else ({},)
     return Case(Module({"main": Function(tuple(graph.params), body)}), runs, tuple(sorted(kinds)))
@@ -75,15 +75,15 @@ def _shape(rnd: random.Random, batch: Dim) -> tuple[Dim, ...]:
 def _input(graph: Graph, shape: tuple[Dim, ...]) -> Expr:
     """Return a float parameter that is quantized, or a parameter of quantized integers."""
     if graph.rnd.random() < 0.5:
-        return graph.rounded(graph.param(shape))
+        return graph.quantized(graph.param(shape))
     dtype = graph.rnd.choice(("uint8", "int8"))
     like = graph.param(shape)
-    scale, zero = graph.steps(like, dtype)
+    scale, zero = graph.scale_and_zero(like, dtype)
     graph.params.remove(like)
     return graph.call("qnn.dequantize", graph.param(shape, dtype), scale, zero)
 
 
-def _grow(graph: Graph) -> set[str]:
+def _add_operators(graph: Graph) -> set[str]:
     """Add some operators, the last of which is mostly quantized; return their names."""
     rnd = graph.rnd
     if rnd.random() < 0.12:
@@ -92,13 +92,13 @@ def _grow(graph: Graph) -> set[str]:
     value = graph.values[-1] if rnd.random() < 0.75 else rnd.choice(graph.values)
     kinds = set()
     for _ in range(rnd.choice((1, 1, 1, 2, 2, 3))):
-        name = rnd.choices(list(MAKERS), [often for often, _ in MAKERS.values()])[0]
+        name = rnd.choices(list(MAKERS), [weight for weight, _ in MAKERS.values()])[0]
         made = MAKERS[name][1](graph, value)
         if made is None or not 0 < graph.sample(made).size <= MOST_ELEMENTS:
             continue
         value = made
         kinds.add(name)
-    graph.values.append(graph.rounded(value) if rnd.random() < 0.85 else value)
+    graph.values.append(graph.quantized(value) if rnd.random() < 0.85 else value)
     return kinds
 
 

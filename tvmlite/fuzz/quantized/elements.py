@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tvmlite.fuzz.quantized.graph import Graph, alike
+from tvmlite.fuzz.quantized.graph import Graph, have_same_type
 from tvmlite.relay.ir.infer import tensor_type_of
 from tvmlite.relay.ir.nodes import Expr, constant
 from tvmlite.relay.ir.types import normal_dim
@@ -40,7 +40,7 @@ def scaled(graph: Graph, value: Expr) -> Expr | None:
 
 def joined(graph: Graph, value: Expr) -> Expr | None:
     """Combine element-wise with another value of the same shape."""
-    others = [one for one in graph.values if alike(one, value)]
+    others = [one for one in graph.values if have_same_type(one, value)]
     if not others:
         return None
     name = graph.rnd.choice(("add", "add", "subtract", "multiply", "maximum", "minimum"))
@@ -56,7 +56,7 @@ def concatenated(graph: Graph, value: Expr) -> Expr | None:
     if not axes or np.prod(shape) > 6000:
         return None
     axis = rnd.choice(axes)
-    parts = [value, *(one for one in graph.values if alike(one, value) and rnd.random() < 0.5)][:3]
+    parts = [value, *(one for one in graph.values if have_same_type(one, value) and rnd.random() < 0.5)][:3]
     if len(axes) == len(shape) and rnd.random() < 0.4:
         parts.append(graph.constant(tuple(2 if n == axis else size for n, size in enumerate(shape))))
     if len(parts) == 1:
@@ -100,7 +100,7 @@ def masked(graph: Graph, value: Expr) -> Expr | None:
     if len(shape) > 1 and rnd.random() < 0.3:
         return graph.call("trilu", value, k=rnd.randint(-1, 1), upper=rnd.random() < 0.5)
     given = shape if rnd.random() < 0.6 else shape[-1:]
-    others = [one for one in graph.values if alike(one, value)]
+    others = [one for one in graph.values if have_same_type(one, value)]
     other = rnd.choice([*others, constant(np.float32(rnd.choice((0.0, -1.0))))])
     pair = [value, other]
     rnd.shuffle(pair)

@@ -114,21 +114,21 @@ class Graph:
         codes = self.param(shape, dtype) if is_param else constant(self.codes(shape, dtype), dtype)
         return self.call("qnn.dequantize", codes, *parts, axis=axis)
 
-    def rounded(self, value: Expr) -> Expr:
+    def quantized(self, value: Expr) -> Expr:
         """Quantize and dequantize ``value``, with a scale that fits or one of the graph's."""
         dtype = self.rnd.choice(BYTES)
-        scale, zero = self.steps(value, dtype)
+        scale, zero = self.scale_and_zero(value, dtype)
         if self.rnd.random() < 0.06 and (axes := self.fixed_axes(value)):
-            return self._rounded_by_place(value, self.rnd.choice(axes), dtype)
+            return self._quantized_per_axis(value, self.rnd.choice(axes), dtype)
         if self.rnd.random() < 0.25 and (others := self.dequantized()):
             other = self.rnd.choice(others)
             dtype, (scale, zero) = tensor_type_of(other.args[0]).dtype, other.args[1:]
         codes = self.call("qnn.quantize", value, scale, zero, out_dtype=dtype)
         return self.call("qnn.dequantize", codes, scale, zero)
 
-    def _rounded_by_place(self, value: Expr, axis: int, dtype: str) -> Expr:
+    def _quantized_per_axis(self, value: Expr, axis: int, dtype: str) -> Expr:
         """Quantize and dequantize ``value`` with a scale and zero point for each index along ``axis``."""
-        pairs = [self.steps(value, dtype) for _ in range(self.shape(value)[axis])]
+        pairs = [self.scale_and_zero(value, dtype) for _ in range(self.shape(value)[axis])]
         scale = constant(np.array([self.sample(one) for one, _ in pairs]), "float32")
         zero = constant(np.array([self.sample(one) for _, one in pairs]), "int32")
         codes = self.call("qnn.quantize", value, scale, zero, out_dtype=dtype, axis=axis)
@@ -139,7 +139,7 @@ class Graph:
         found = [one for one in self.values if isinstance(one, Call) and one.op == "qnn.dequantize"]
         return [one for one in found if self.sample(one.args[1]).size == 1]
 
-    def steps(self, value: Expr, dtype: str) -> tuple[Expr, Expr]:
+    def scale_and_zero(self, value: Expr, dtype: str) -> tuple[Expr, Expr]:
         """Return a scale and a zero point for ``value``, for its range, or a larger or a smaller one."""
         sample = self.sample(value)
         low, high = min(float(sample.min(initial=0.0)), 0.0), max(float(sample.max(initial=0.0)), 0.0)
@@ -163,7 +163,7 @@ def limits_of(dtype: str) -> tuple[int, int]:
     return int(least), int(most)
 
 
-def alike(one: Expr, other: Expr) -> bool:
+def have_same_type(one: Expr, other: Expr) -> bool:
     """Whether both have the same type."""
     return str(tensor_type_of(one)) == str(tensor_type_of(other))
 

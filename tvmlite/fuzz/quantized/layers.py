@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from tvmlite.fuzz.quantized.graph import Graph, alike
+from tvmlite.fuzz.quantized.graph import Graph, have_same_type
 from tvmlite.relay.ir.infer import tensor_type_of
 from tvmlite.relay.ir.nodes import Call, Constant, Expr, constant
 from tvmlite.relay.ir.types import Dim, normal_dim
@@ -136,7 +136,7 @@ def product_of_two(graph: Graph, value: Expr) -> Expr | None:
     *batch, rows, depth = shape
     if math.prod(batch) * rows * rows * depth > 200_000:
         return None
-    other = rnd.choice([one for one in graph.values if alike(one, value)] or [value])
+    other = rnd.choice([one for one in graph.values if have_same_type(one, value)] or [value])
     whole = tensor_type_of(value).shape
     if transposed := rnd.random() < 0.5:
         columns = whole[-2]

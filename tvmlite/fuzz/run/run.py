@@ -91,8 +91,8 @@ class _Run:
 
     def run(self) -> Counts:
         try:
-            while self.deal():
-                self.listen()
+            while self.dispatch():
+                self.receive()
         except KeyboardInterrupt:
             self.counts.interrupted = True
         finally:
@@ -102,7 +102,7 @@ class _Run:
         self.counts.seconds = time.monotonic() - self.start
         return self.counts
 
-    def deal(self) -> bool:
+    def dispatch(self) -> bool:
         """Give idle workers blocks of cases; return False when all is done."""
         late = self.end is not None and time.monotonic() > self.end
         for member in self.members:
@@ -111,14 +111,14 @@ class _Run:
                 member.send(kind=self.kind, seed=self.seed, indices=block, backends=self.backends)
         return bool(self.waiting)
 
-    def listen(self) -> None:
+    def receive(self) -> None:
         outputs = {member.process.output: member for member in self.waiting if member.process is not None}
         ready, _, _ = select.select(list(outputs), [], [], 1.0)
         for output in ready or outputs:
             for message in outputs[output].messages(0.0):
-                self.take(outputs[output], message)
+                self.handle(outputs[output], message)
 
-    def take(self, member: Member, message: dict[str, Any]) -> None:
+    def handle(self, member: Member, message: dict[str, Any]) -> None:
         """Count what a message reports; put the other cases of a worker that crashed back into the queue."""
         if "end" in message:
             del self.waiting[member]

@@ -21,10 +21,10 @@ PATIENCE = 120.0
 """The seconds of its own work without a message after which a worker is considered stuck; elapsed seconds
 where the system does not report its work."""
 
-_IDLE = 10
+_IDLE_FACTOR = 10
 """A worker that gets hardly any processor time may take this many times as many elapsed seconds."""
 
-_ENDING = 5.0
+_EXIT_SECONDS = 5.0
 """The seconds that a worker may take to end after closing its output; else its exit status is None."""
 
 
@@ -35,10 +35,10 @@ class Member:
         self.patience = patience
         self.process: WorkerProcess | None = None
         self.pending = b""
-        self.at: dict[str, Any] = {}
+        self.current: dict[str, Any] = {}
         """What the process is trying: the fields of its messages about that."""
         self.last = 0.0
-        self.worked: float | None = None
+        self.cpu_seconds: float | None = None
 
     def send(self, **request: Any) -> None:
         """Send a request; start the process if necessary."""
@@ -47,8 +47,8 @@ class Member:
             self.pending = b""
             if os.read(self.process.output, len(READY)) != READY:
                 raise LibraryError("a worker process of the fuzzer does not start: see python -m " + WORKER)
-        self.at = {"index": -1, "stage": "start"}
-        self.last, self.worked = time.monotonic(), _seconds_worked(self.process.pid)
+        self.current = {"index": -1, "stage": "start"}
+        self.last, self.cpu_seconds = time.monotonic(), _cpu_seconds(self.process.pid)
         data = memoryview(json.dumps(request).encode() + b"\n")
         while data:
             data = data[os.write(self.process.input, data) :]
@@ -64,21 +64,21 @@ class Member:
         if not select.select([process.output], [], [], timeout)[0]:
             if self.is_stuck(process.pid):
                 self.stop()
-                yield self.at | {"crash": f"no answer for {self.patience:.0f} s"}
+                yield self.current | {"crash": f"no answer for {self.patience:.0f} s"}
             return
         data = os.read(process.output, 1 << 16)
-        self.last, self.worked = time.monotonic(), _seconds_worked(process.pid)
+        self.last, self.cpu_seconds = time.monotonic(), _cpu_seconds(process.pid)
         if not data:
-            status = process.exit_status(_ENDING)
+            status = process.exit_status(_EXIT_SECONDS)
             how = f"exit status {status}" if status is None or status >= 0 else signal.Signals(-status).name
-            words = process.last_words() or "no message"
+            words = process.stderr_tail() or "no message"
             self.stop()
-            yield self.at | {"crash": f"{how}: {words}"}
+            yield self.current | {"crash": f"{how}: {words}"}
             return
         *lines, self.pending = (self.pending + data).split(b"\n")
         for message in map(json.loads, lines):
             if "stage" in message:
-                self.at = message if message["stage"] == "generate" else self.at | message
+                self.current = message if message["stage"] == "generate" else self.current | message
             else:
                 yield message
 
@@ -88,9 +88,9 @@ class Member:
         A busy machine makes it slow, which is no error.
         """
         silent = time.monotonic() - self.last
-        worked = _seconds_worked(pid)
-        spent = silent if worked is None or self.worked is None else worked - self.worked
-        return spent > self.patience or silent > self.patience * _IDLE
+        cpu_seconds = _cpu_seconds(pid)
+        spent = silent if cpu_seconds is None or self.cpu_seconds is None else cpu_seconds - self.cpu_seconds
+        return spent > self.patience or silent > self.patience * _IDLE_FACTOR
 
     def ask(self, **request: Any) -> list[dict[str, Any]]:
         """Send a request; return all messages up to its end, or to the crash."""
@@ -107,7 +107,7 @@ class Member:
             self.process = None
 
 
-def _seconds_worked(pid: int) -> float | None:
+def _cpu_seconds(pid: int) -> float | None:
     """Return the processor time of a process and its finished children; None if unknown."""
     try:
         fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()

@@ -18,7 +18,7 @@ from tvmlite.te.schedule.stage import Stage
 from tvmlite.te.tensor import tensor as t
 from tvmlite.te.tensor.tensor import IterVar
 
-LONG = 1000
+ASSUMED_EXTENT = 1000
 """The assumed value of an unknown extent."""
 
 
@@ -130,7 +130,7 @@ class Arranger:
 def _number(extent: Any, sizes: dict[str, int]) -> int:
     """Evaluate ``extent`` at ``sizes``; one that depends on other variables may be long."""
     binding = {n: sizes.get(n.name) for n in postorder(e.convert(extent)) if isinstance(n, e.Var)}
-    return LONG if None in binding.values() else evaluate_dim(extent, binding)  # type: ignore[arg-type]
+    return ASSUMED_EXTENT if None in binding.values() else evaluate_dim(extent, binding)  # type: ignore[arg-type]
 
 
 def name_of(a: Arranger, tensor: te.Tensor) -> str | None:

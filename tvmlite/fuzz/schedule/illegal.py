@@ -72,12 +72,12 @@ def _on_reduce_axis(primitive: str) -> Callable[[Arranger, Stage], Mistake | Non
     return make
 
 
-def _split_twice(a: Arranger, stage: Stage) -> Mistake | None:
-    gone = [axis for axis in stage.all_iter_vars if axis not in set(stage.leaf_iter_vars)]
-    gone = [axis for axis in gone if axis in a.labels]
-    if not gone:
+def _axis_without_loop(a: Arranger, stage: Stage) -> Mistake | None:
+    replaced = [axis for axis in stage.all_iter_vars if axis not in set(stage.leaf_iter_vars)]
+    replaced = [axis for axis in replaced if axis in a.labels]
+    if not replaced:
         return None
-    axis = a.rnd.choice(gone)
+    axis = a.rnd.choice(replaced)
     primitive, rest = a.rnd.choice((("split", ", factor=2"), ("unroll", ""), ("reorder", "")))
     line = f"s[{a.tensor(stage)}].{primitive}({a.labels[axis]}{rest})"
     return Mistake(line, (primitive, axis.var.name, stage.name))
@@ -91,7 +91,7 @@ def _bad_factor(a: Arranger, stage: Stage) -> Mistake | None:
     return Mistake(f"s[{a.tensor(stage)}].split({found[0]}, {given})", ("split", found[1], stage.name))
 
 
-def _apart(a: Arranger, stage: Stage) -> Mistake | None:
+def _fuse_nonadjacent(a: Arranger, stage: Stage) -> Mistake | None:
     if len(stage.leaf_iter_vars) < 3:
         return None
     x, y = stage.leaf_iter_vars[0], stage.leaf_iter_vars[2]
@@ -99,7 +99,7 @@ def _apart(a: Arranger, stage: Stage) -> Mistake | None:
     return Mistake(line, ("fuse", y.var.name, stage.name))
 
 
-def _foreign(a: Arranger, stage: Stage) -> Mistake | None:
+def _axis_of_another_stage(a: Arranger, stage: Stage) -> Mistake | None:
     others = [one for one in a.stages() if one is not stage and one.leaf_iter_vars]
     if not others:
         return None
@@ -114,7 +114,7 @@ def _foreign(a: Arranger, stage: Stage) -> Mistake | None:
     return Mistake(line, (primitive, axis.var.name, stage.name))
 
 
-def _twice(a: Arranger, stage: Stage) -> Mistake | None:
+def _axis_given_twice(a: Arranger, stage: Stage) -> Mistake | None:
     found = _leaf(a, stage, "data")
     if found is None:
         return None
@@ -122,7 +122,7 @@ def _twice(a: Arranger, stage: Stage) -> Mistake | None:
     return Mistake(line, ("reorder", found[1], stage.name))
 
 
-def _output_moved(a: Arranger, stage: Stage) -> Mistake | None:
+def _output_inlined(a: Arranger, stage: Stage) -> Mistake | None:
     if not stage.is_output:
         return None
     return Mistake(f"s[{a.tensor(stage)}].compute_inline()", ("compute_inline", stage.name))
@@ -148,20 +148,20 @@ def _at_an_unrelated_stage(a: Arranger, stage: Stage) -> Mistake | None:
     return Mistake(line, ("compute_at", parent.name, stage.name))
 
 
-def _factor_of_data(a: Arranger, stage: Stage) -> Mistake | None:
+def _rfactor_of_data_axis(a: Arranger, stage: Stage) -> Mistake | None:
     found = _leaf(a, stage, "data")
     if found is None:
         return None
     return Mistake(f"s.rfactor({a.tensor(stage)}, {found[0]})", ("rfactor", found[1], stage.name))
 
 
-def _part_cached(a: Arranger, stage: Stage) -> Mistake | None:
+def _one_output_cached(a: Arranger, stage: Stage) -> Mistake | None:
     if stage.op.num_outputs < 2:
         return None
     return Mistake(f's.cache_write({a.tensor(stage)}, "local")', ("cache_write", stage.name))
 
 
-def _not_read(a: Arranger, stage: Stage) -> Mistake | None:
+def _cached_without_reader(a: Arranger, stage: Stage) -> Mistake | None:
     if stage.op.num_outputs > 1:
         return None
     name = a.tensor(stage)
@@ -171,15 +171,15 @@ def _not_read(a: Arranger, stage: Stage) -> Mistake | None:
 MISTAKES: dict[str, Callable[[Arranger, Stage], Mistake | None]] = {
     "vectorize a reduce axis": _on_reduce_axis("vectorize"),
     "parallel reduce axis": _on_reduce_axis("parallel"),
-    "an axis that is no loop any more": _split_twice,
+    "an axis that is no loop any more": _axis_without_loop,
     "a factor that is none": _bad_factor,
-    "loops that are apart": _apart,
-    "another stage's axis": _foreign,
-    "an axis given twice": _twice,
-    "an output inlined": _output_moved,
+    "loops that are apart": _fuse_nonadjacent,
+    "another stage's axis": _axis_of_another_stage,
+    "an axis given twice": _axis_given_twice,
+    "an output inlined": _output_inlined,
     "a reduction inlined": _reduction_inlined,
     "computed at an unrelated stage": _at_an_unrelated_stage,
-    "rfactor of a data axis": _factor_of_data,
-    "cache_write of one output of several": _part_cached,
-    "cache_read without reader": _not_read,
+    "rfactor of a data axis": _rfactor_of_data_axis,
+    "cache_write of one output of several": _one_output_cached,
+    "cache_read without reader": _cached_without_reader,
 }

@@ -83,8 +83,8 @@ def groups(a: Arranger) -> None:
 
 def _sources(stage: Stage) -> list[t.Tensor]:
     """Return the operands of the stage, and their operands."""
-    near = list(stage.op.inputs)
-    return near + [far for one in near for far in one.op.inputs]
+    direct = list(stage.op.inputs)
+    return direct + [indirect for one in direct for indirect in one.op.inputs]
 
 
 def double_buffers(a: Arranger) -> None:

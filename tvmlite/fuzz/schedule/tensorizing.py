@@ -116,7 +116,7 @@ def _read(a: Arranger, names: str, function: ast.Lambda) -> Formula | None:
     axes = [one.arg for one in function.args.args]
     reduced: list[str] = []
     reads: dict[str, tuple[str, ...]] = {}
-    elsewhere: list[str] = []
+    other_names: list[str] = []
 
     def visit(node: ast.AST) -> bool:
         match node:
@@ -128,13 +128,13 @@ def _read(a: Arranger, names: str, function: ast.Lambda) -> Formula | None:
             case ast.Subscript(ast.Name(name), place) if isinstance(a.names.get(name), te.Tensor):
                 at = place.elts if isinstance(place, ast.Tuple) else [place]
                 words = tuple(one.id for one in at if isinstance(one, ast.Name))
-                alone = len(words) == len(at) == len(set(words))
-                return alone and reads.setdefault(name, words) == words
+                is_simple = len(words) == len(at) == len(set(words))
+                return is_simple and reads.setdefault(name, words) == words
             case ast.Name(name):
-                elsewhere.append(name)
+                other_names.append(name)
         return all(map(visit, ast.iter_child_nodes(node)))
 
-    if not visit(function.body) or {*axes, *reduced, *a.sizes} & set(elsewhere):
+    if not visit(function.body) or {*axes, *reduced, *a.sizes} & set(other_names):
         return None
     if any(word not in (*axes, *reduced) for words in reads.values() for word in words):
         return None

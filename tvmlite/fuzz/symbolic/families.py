@@ -9,7 +9,7 @@ from typing import TypeAlias
 import numpy as np
 
 from tvmlite.fuzz.symbolic.dims import extent, fixed_or_open
-from tvmlite.fuzz.symbolic.inputs import Inputs, after, call
+from tvmlite.fuzz.symbolic.inputs import Inputs, call, with_epilogue
 from tvmlite.relay.ir.infer import tensor_type_of
 from tvmlite.relay.ir.nodes import Expr, TupleGetItem, constant
 from tvmlite.relay.ir.types import Dim, normal_dim
@@ -27,7 +27,7 @@ def family(function: Family) -> Family:
     def made(inputs: Inputs) -> Expr:
         value = function(inputs, inputs.rnd)
         type_ = tensor_type_of(value)
-        return after(inputs, value, type_.shape) if type_.dtype == "float32" else value
+        return with_epilogue(inputs, value, type_.shape) if type_.dtype == "float32" else value
 
     FAMILIES[function.__name__] = made
     return function

@@ -55,7 +55,7 @@ class Inputs:
         """Return a tensor of ``shape``: a parameter, or the result of an operator on one."""
         constructors = [self.param] * 3 + [
             self._sliced,
-            self._joined,
+            self._concatenated,
             self._reshaped,
             self._padded,
             self._rotated,
@@ -79,7 +79,7 @@ class Inputs:
         end = normal_dim(longer[axis])
         return call("strided_slice", data, begin=(before,), end=(end,), strides=(stride,), axes=(axis,))
 
-    def _joined(self, shape: Shape, dtype: str) -> Expr:
+    def _concatenated(self, shape: Shape, dtype: str) -> Expr:
         """Concatenate two tensors; where the extent is no sum, slice the front of the result."""
         axis = self._axis(shape)
         extent = shape[axis]
@@ -97,13 +97,13 @@ class Inputs:
         """Reshape a tensor with an axis split, if its extent is a product, or else with two axes merged."""
         for axis, extent in enumerate(shape):
             if isinstance(extent, te.Mul):
-                apart = (*shape[:axis], normal_dim(extent.a), normal_dim(extent.b), *shape[axis + 1 :])
-                return reshaped(self.param(apart, dtype), tuple(shape))
+                split_shape = (*shape[:axis], normal_dim(extent.a), normal_dim(extent.b), *shape[axis + 1 :])
+                return reshaped(self.param(split_shape, dtype), tuple(shape))
         if len(shape) > 1:
             axis = self.rnd.randrange(len(shape) - 1)
-            joined = (*shape[:axis], normal_dim(shape[axis] * shape[axis + 1]), *shape[axis + 2 :])
-            made = self.param(joined, dtype)
-            self.extents.remove(joined[axis])
+            merged_shape = (*shape[:axis], normal_dim(shape[axis] * shape[axis + 1]), *shape[axis + 2 :])
+            made = self.param(merged_shape, dtype)
+            self.extents.remove(merged_shape[axis])
             self.extents += shape
             return reshaped(made, tuple(shape))
         return self.param(shape, dtype)
@@ -129,7 +129,7 @@ class Inputs:
         return call("transpose", self.param(given, dtype), axes=tuple(axes))
 
 
-def after(inputs: Inputs, value: Expr, shape: Shape) -> Expr:
+def with_epilogue(inputs: Inputs, value: Expr, shape: Shape) -> Expr:
     """Apply element-wise operators to the float tensor ``value``, then at times a rearrangement."""
     rnd = inputs.rnd
     for _ in range(rnd.randint(0, 2)):

@@ -14,10 +14,10 @@ from tvmlite.runtime import timing
 from tvmlite.tuning.layer_precision.attribution import Groups
 from tvmlite.tuning.model_timing import Run, ratios, rounds
 
-SECONDS = 1.0
+COMPARISON_SECONDS = 1.0
 """Seconds for which forms are run interleaved."""
 
-FEWEST = 2
+FEWEST_RATIOS = 2
 """The least ratios of a comparison, even if a run of the model is long."""
 
 GAIN = 0.98
@@ -50,7 +50,9 @@ class Comparison:
         """Run the forms ``libs`` on ``inputs``, and also ``given``, the last of ``whole``, whose layers
         differ."""
         groups = Groups.of(plan, libs)
-        profiles = rounds([*libs, *([] if given is None else [given])], inputs, SECONDS, run, FEWEST)
+        profiles = rounds(
+            [*libs, *([] if given is None else [given])], inputs, COMPARISON_SECONDS, run, FEWEST_RATIOS
+        )
         seconds = tuple(groups.seconds(form, one) for form, one in enumerate(profiles[: len(libs)]))
         whole = tuple(tuple(run.nanoseconds * 1e-9 for run in one) for one in profiles)
         return Comparison(groups, seconds, whole)
@@ -112,18 +114,18 @@ class Comparison:
 
     def connected(self, chosen: Collection[str]) -> list[set[str]]:
         """Return ``chosen`` groups as connected sets of neighbours."""
-        left, found = set(chosen), []
+        remaining, found = set(chosen), []
         for start in self._in_order:
-            if start not in left:
+            if start not in remaining:
                 continue
-            left.discard(start)
-            one, stack = {start}, [start]
+            remaining.discard(start)
+            region, stack = {start}, [start]
             while stack:
-                near = self.groups.neighbours[stack.pop()] & left
-                left -= near
-                one |= near
-                stack += near
-            found.append(one)
+                adjacent = self.groups.neighbours[stack.pop()] & remaining
+                remaining -= adjacent
+                region |= adjacent
+                stack += adjacent
+            found.append(region)
         return found
 
     @cached_property

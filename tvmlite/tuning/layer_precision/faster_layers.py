@@ -27,7 +27,7 @@ from tvmlite.te.codegen import process
 from tvmlite.tuning.layer_precision.search import Build, Search
 from tvmlite.tuning.model_timing import Run, profiled
 
-Given = str | Path | Sequence[Record | DecisionRecord] | None
+RecordsOption = str | Path | Sequence[Record | DecisionRecord] | None
 """Records as ``compile`` takes them; a file need not exist."""
 
 FLOAT32 = "float32"
@@ -35,7 +35,7 @@ FLOAT32 = "float32"
 
 def faster_layers(
     plan: Plan,
-    records: Given,
+    records: RecordsOption,
     options: Mapping[str, Any],
     progress: Callable[[str, int, int], object],
     required: bool,
@@ -46,9 +46,9 @@ def faster_layers(
     target = Target.parse(options.get("target", "native"))
     stored = _stored(records, target)
     known = latest(stored.decisions, target, VERSION, num_threads())
-    again = _Decisions(plan, target).speed(known)
-    if again is not None:
-        return again
+    recorded = _Decisions(plan, target).speed(known)
+    if recorded is not None:
+        return recorded
     common = {**options, "records": [*stored.records, *stored.decisions] or None}
     build = _builder(plan, common)
     try:
@@ -75,7 +75,7 @@ def _check(options: Mapping[str, Any]) -> None:
     check_compile_options("quantize: compile_options", **rest)
 
 
-def _stored(records: Given, target: Target) -> rec.Records:
+def _stored(records: RecordsOption, target: Target) -> rec.Records:
     """Load the records, if there are any; warn of damaged lines of a file."""
     if records is None:
         return rec.Records(())

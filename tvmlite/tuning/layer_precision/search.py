@@ -38,7 +38,7 @@ class Search:
     run: Run = profiled
     progress: Callable[[str, int, int], object] = lambda what, done, total: None
     _libs: list[CompiledModule] = field(default_factory=list)
-    _pinned: set[str] = field(default_factory=set)
+    _kept_narrow: set[str] = field(default_factory=set)
     """Layers that are slower when narrow but stay so, because float32 would cost conversions."""
 
     def fastest(self) -> Speed:
@@ -71,17 +71,21 @@ class Search:
     def _changed(self, compared: Comparison, form: int, kept: frozenset[str]) -> frozenset[str]:
         """The layers to put into float32 next."""
         layers_of = compared.groups.layers_of
-        wide = {group for group, names in layers_of.items() if kept.issuperset(names)}
-        made = set(wide)
-        for island in compared.connected(wide):
-            if compared.costs(NARROW, island) < compared.costs(form, island):
-                made -= island
-                self._pinned.update(name for group in island for name in layers_of[group])
-        slow = {one for one in compared.not_faster(form) - wide if self._pinned.isdisjoint(layers_of[one])}
-        for chain in compared.connected(layers_of.keys() - wide - slow):
-            if compared.costs(EXACT, chain, slow) < compared.costs(form, chain, slow):
-                made |= chain
-        names = frozenset(name for group in made | slow for name in layers_of[group])
+        in_float32 = {group for group, names in layers_of.items() if kept.issuperset(names)}
+        changed = set(in_float32)
+        for float_region in compared.connected(in_float32):
+            if compared.costs(NARROW, float_region) < compared.costs(form, float_region):
+                changed -= float_region
+                self._kept_narrow.update(name for group in float_region for name in layers_of[group])
+        slow = {
+            one
+            for one in compared.not_faster(form) - in_float32
+            if self._kept_narrow.isdisjoint(layers_of[one])
+        }
+        for narrow_region in compared.connected(layers_of.keys() - in_float32 - slow):
+            if compared.costs(EXACT, narrow_region, slow) < compared.costs(form, narrow_region, slow):
+                changed |= narrow_region
+        names = frozenset(name for group in changed | slow for name in layers_of[group])
         return self._whole(names)
 
     def _whole(self, names: frozenset[str]) -> frozenset[str]:
@@ -114,7 +118,9 @@ class Search:
 
     def _remark(self, name: str, time: LayerTime) -> str:
         """Why a layer is narrow although it is not faster."""
-        why = "float32 would cost conversions" if name in self._pinned else "the model is faster this way"
+        why = (
+            "float32 would cost conversions" if name in self._kept_narrow else "the model is faster this way"
+        )
         return f"{_slower(time, self.plan.dtype)}, but {why}"
 
     def _reason(self, time: LayerTime, is_whole: bool, compared: Comparison) -> str:

@@ -9,11 +9,11 @@ from typing import TypeAlias
 CLOCKS: dict[str, Callable[[], float]] = {"wall": time.perf_counter, "cpu": time.process_time}
 """Wall-clock time, or this process's processor time, which is better on a busy machine."""
 
-Turn: TypeAlias = Callable[[float], list[float]]
+Measurement: TypeAlias = Callable[[float], list[float]]
 """A measurement of a given number of seconds; returns the seconds of each call in it."""
 
 
-def turn(run: Callable[[], object], seconds: float, clock: Callable[[], float]) -> list[float]:
+def measure(run: Callable[[], object], seconds: float, clock: Callable[[], float]) -> list[float]:
     """The seconds of each call of ``run`` within ``seconds`` seconds, after a call that warms up."""
     run()
     times: list[float] = []
@@ -25,14 +25,14 @@ def turn(run: Callable[[], object], seconds: float, clock: Callable[[], float]) 
     return times
 
 
-def in_turns(
-    turns: Mapping[str, Turn], rounds: int, seconds: float, pause: float = 0.0
+def interleave(
+    measurements: Mapping[str, Measurement], rounds: int, seconds: float, pause: float = 0.0
 ) -> dict[str, list[float]]:
-    """The seconds of each call in each of ``turns``, which last ``seconds`` each, with a ``pause`` before
-    each: the threads of some runtimes spin after a run."""
-    times: dict[str, list[float]] = {name: [] for name in turns}
+    """The seconds of each call in each of ``measurements``, which last ``seconds`` each, with a ``pause``
+    before each: the threads of some runtimes spin after a run."""
+    times: dict[str, list[float]] = {name: [] for name in measurements}
     for _ in range(rounds):
-        for name, one in turns.items():
+        for name, one in measurements.items():
             time.sleep(pause)
             times[name] += one(seconds)
     return times

@@ -11,11 +11,11 @@ import numpy as np
 from trained.answers import TOLERANCE, Arrays, as_array, gap, save
 from trained.events import first_line, say
 
-NUDGE, WEIGHT_NUDGE = 1e-5, 1e-6
+PERTURBATION, WEIGHT_PERTURBATION = 1e-5, 1e-6
 """The relative changes of inputs and weights with which the sensitivity of the reference is measured."""
 
 
-def witness(job: Mapping[str, Any]) -> None:
+def reference_run(job: Mapping[str, Any]) -> None:
     """Create inputs, and write them and ONNX Runtime's results to the files ``inputs`` and ``answers``."""
     import onnx
 
@@ -41,7 +41,7 @@ def witness(job: Mapping[str, Any]) -> None:
     save(job["answers"], answers)
     shapes = [{name: list(array.shape) for name, array in one.items()} for one in sets]
     sensitivity = max(gap(a, b) for other in others for a, b in zip(other, answers, strict=True))
-    say(job, "witnessed", shapes=shapes, sensitivity=sensitivity)
+    say(job, "reference run", shapes=shapes, sensitivity=sensitivity)
 
 
 def _answers(session: Any, sets: Arrays) -> Arrays:
@@ -54,20 +54,21 @@ def _other_answers(path: str, model: Any, session: Any, sets: Arrays) -> list[Ar
     """The results with changed inputs, without optimizations, and with changed weights."""
     from tvmlite.commands.peers.runtimes import onnxruntime_session
 
-    made = [_answers(session, [nudged(one) for one in sets]), _answers(_unoptimized(path), sets)]
+    made = [_answers(session, [perturbed(one) for one in sets]), _answers(_unoptimized(path), sets)]
     if not any(one.external_data for one in model.graph.initializer):
-        nudge_weights(model)
+        perturb_weights(model)
         made.append(_answers(onnxruntime_session(model.SerializeToString(), 1), sets))
     return made
 
 
-def nudge_weights(model: Any) -> None:
-    """Change the floats of ``model`` by about ``WEIGHT_NUDGE`` of their values, except whole numbers."""
+def perturb_weights(model: Any) -> None:
+    """Change the floats of ``model`` by about ``WEIGHT_PERTURBATION`` of their values, except whole
+    numbers."""
     from onnx import numpy_helper
 
     for one in model.graph.initializer:
-        moved = _moved(numpy_helper.to_array(one), WEIGHT_NUDGE)
-        one.CopyFrom(numpy_helper.from_array(moved, one.name))
+        changed = _perturbed_array(numpy_helper.to_array(one), WEIGHT_PERTURBATION)
+        one.CopyFrom(numpy_helper.from_array(changed, one.name))
 
 
 def _unoptimized(path: str) -> Any:
@@ -81,17 +82,18 @@ def _unoptimized(path: str) -> Any:
     return onnxruntime.InferenceSession(path, settings, providers=["CPUExecutionProvider"])
 
 
-def nudged(inputs: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-    """``inputs`` with floats changed by about ``NUDGE`` of their values, except arrays of whole numbers."""
-    return {name: _moved(one, NUDGE) for name, one in inputs.items()}
+def perturbed(inputs: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """``inputs`` with floats changed by about ``PERTURBATION`` of their values, except arrays of whole
+    numbers."""
+    return {name: _perturbed_array(one, PERTURBATION) for name, one in inputs.items()}
 
 
-def _moved(array: np.ndarray, nudge: float) -> np.ndarray:
+def _perturbed_array(array: np.ndarray, relative_change: float) -> np.ndarray:
     """``array`` times nearly one; unchanged if all are whole numbers, which may be ids or sizes."""
     if array.dtype not in (np.float32, np.float64) or not (array != np.rint(array)).any():
         return array
-    moved = array * (1 + nudge * np.random.default_rng(1).standard_normal(array.shape))
-    return np.asarray(moved, array.dtype)
+    changed = array * (1 + relative_change * np.random.default_rng(1).standard_normal(array.shape))
+    return np.asarray(changed, array.dtype)
 
 
 def is_quantized(graph: Any) -> bool:
