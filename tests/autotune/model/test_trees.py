@@ -57,10 +57,10 @@ def test_text_that_is_not_a_model_is_refused(text: str) -> None:
         ({"leaf": 1}, "its trees have"),
         ({"leaf": [], "feature": [], "threshold": []}, "its trees have"),
         ({"leaf": [[]] * 30}, "its trees have"),
-        ({"feature": [[WIDTH] * 3] * 30}, "features that do not exist"),
-        ({"feature": [[0.5] * 3] * 30}, "features that do not exist"),
+        ({"feature": [[WIDTH] * 3] * 30}, "a feature index is invalid"),
+        ({"feature": [[0.5] * 3] * 30}, "a feature index is invalid"),
         ({"leaf": [["__import__('os')"] * 4] * 30}, "no cost model"),
-        ({"leaf": [[float("nan")] * 4] * 30}, "some of its numbers are none"),
+        ({"leaf": [[float("nan")] * 4] * 30}, "some of its numbers are not finite"),
     ],
 )
 def test_error_of_a_damaged_model_says_what_is_wrong(fields: dict[str, object], reason: str) -> None:

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 SHARE_OF_FREE_MEMORY = 0.9
 """The share of the free memory that a worker may take."""
 
-GRACE_SECONDS = 2.0
+EXTRA_SECONDS = 2.0
 """Seconds after its time limit at which a request ends the process; a running tuner has ended it before."""
 
 
@@ -36,10 +36,10 @@ def bound_memory() -> None:
 
 @contextmanager
 def bounded_time(seconds: float) -> Iterator[None]:
-    """End this process if the block takes longer than ``seconds`` plus ``GRACE_SECONDS``: a tuner that was
+    """End this process if the block takes longer than ``seconds`` plus ``EXTRA_SECONDS``: a tuner that was
     killed cannot end it, and an endless loop does not notice a closed pipe."""
     signal.signal(signal.SIGALRM, signal.SIG_DFL)  # it may have been ignored where the tuner was started
-    signal.setitimer(signal.ITIMER_REAL, seconds + GRACE_SECONDS)
+    signal.setitimer(signal.ITIMER_REAL, seconds + EXTRA_SECONDS)
     try:
         yield
     finally:
