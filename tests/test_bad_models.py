@@ -262,7 +262,7 @@ NODES = [
     ),
     (
         one("Resize", tensor("x", (1, 1, 0, 4)), floats("r", []), floats("s", []), ints("z", 1, 1, 3, 8)),
-        "nothing to resize",
+        "cannot resize an empty axis",
     ),
     (one("TopK", tensor("x"), ints("k", 9)), "K is 9 on an axis of 3"),
     (one("Pad", tensor("x"), ints("p", 0, -2, 0, -2)), "pads of -2 and -2 leave -1 of axis 1, of 3 elements"),

@@ -90,10 +90,10 @@ def test_the_suggested_compile_command_is_quoted_and_has_all_options() -> None:
     words += ["--error-bound", "1e-4", "--opt-level", "4", "--threads", "1", "--trials", "3"]
     options = cli.parser().parse_whole(words)
 
-    assert tune.how_to_take(options) == (
+    assert tune.compile_command(options) == (
         "tvmlite compile 'a b.onnx' -o 'a b.so' --records 't 1.jsonl' --threads 1 "
         """--input-shapes 'x:[1,"h"]' --sizes h=3 --opt-level 4 --error-bound 0.0001"""
     )
-    again = cli.parser().parse_whole(shlex.split(tune.how_to_take(options))[1:])
+    again = cli.parser().parse_whole(shlex.split(tune.compile_command(options))[1:])
     for name in ("input_shapes", "sizes", "error_bound", "opt_level", "threads", "target", "precision"):
         assert getattr(again, name) == getattr(options, name)

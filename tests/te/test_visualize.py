@@ -94,7 +94,7 @@ def test_the_page_has_a_section_per_step(timed: Page) -> None:
         "i.outer, j.outer, i.inner, j.inner = s[C].tile(i, j, 8, 16)",
         "s[C].vectorize(ji)",  # the user's own line
         "test_visualize.py:",
-        "The loop's iterations become the lanes of vectors",
+        "Execute the loop's iterations as lanes of vectors",
         "for i.outer in parallel(0, 4):",
         "int32_t matmul(const float *restrict A",
         "C: out float32[32, 32]",

@@ -36,7 +36,7 @@ class Layout:
 
     @property
     def axes(self) -> list[IterVar]:
-        """The axes as ``IterVar``s. The extents of those with capital letters are variables."""
+        """The axes, as objects of ``IterVar``. The extents of those with capital letters are variables."""
         return [_axis(letter, size, self.dtype) for letter, size in self.parts]
 
     def __len__(self) -> int:
