@@ -232,7 +232,7 @@ axes.set_title("AutoTVM's search for the model's first kernel")
 axes.legend(frameon=False)
 
 # %%
-# What is not here says so
+# Missing names are errors
 # ------------------------
 #
 # tvmlite compiles for CPUs. Names that belong to other devices raise an error, which says what to use
