@@ -65,9 +65,8 @@ def _fixed_point(node: Call, data: Expr, factor: np.ndarray) -> Expr:
     right_shift = np.minimum(FRACTION_BITS - np.minimum(shift, 0), MAX_SHIFT)
     half = np.left_shift(np.int64(1), right_shift - 1)
     with np.errstate(over="ignore"):
-        scaled_multiplier = np.left_shift(
-            multiplier, np.maximum(shift, 0)
-        )  # wraps, as the product itself would
+        # wraps, as the product itself would
+        scaled_multiplier = np.left_shift(multiplier, np.maximum(shift, 0))
     product = binary("multiply", cast(data, "int64"), constant(scaled_multiplier, "int64"))
     rounding_term: Expr = constant(half, "int64")
     if node["rounding"] == "TONEAREST":
